@@ -228,6 +228,8 @@ def _pools(asked: Recorder, tokens: Mapping[str, str]) -> None:
     asked.keep("listPools", query=listed)
     asked.refuse("listPools", 422, query={"sort": "size"})
     place, unknown = {"poolId": pool["id"]}, {"poolId": f"31337:{WALLET}"}
+    asked.keep("getPool", path=place)
+    asked.refuse("getPool", 404, path=unknown)
     add = {"action": "add", "address": WALLET, "asset": tokens["WETH"], "amount": str(10**17)}
     asked.keep("createPoolQuote", path=place, body=add)
     action = asked.keep("createPoolAction", path=place, body=add)
@@ -267,6 +269,8 @@ def _vaults(asked: Recorder, tokens: Mapping[str, str]) -> None:
     asked.keep("listVaults", query=listed)
     asked.refuse("listVaults", 422, query={"sort": "size"})
     place, unknown = {"vaultId": vault["id"]}, {"vaultId": f"31337:{WALLET}"}
+    asked.keep("getVault", path=place)
+    asked.refuse("getVault", 404, path=unknown)
     deposit = {"action": "deposit", "address": WALLET, "asset": tokens["USDC"], "amount": "1000000000"}
     asked.keep("createVaultQuote", path=place, body=deposit)
     asked.execute(asked.keep("createVaultAction", path=place, body=deposit))

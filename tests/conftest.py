@@ -135,13 +135,13 @@ class Api:
 
 
 def make_config(**server):
-    """A configuration with generous limits, so that only the tests of limits meet them, on a busy machine
-    too.
+    """The configuration of a deployment with generous limits, so that only tests of limits meet them.
+    Unlike the embedded default it answers for every host name.
     """
     limits = configuration.LimitsConfig(quotes="100000/minute", catalog="100000/minute", rpc="100000/minute")
     quotes = configuration.QuotesConfig(competition_timeout_s=20.0)
     server = replace(configuration.ServerConfig(), port=0, **server)
-    return configuration.Config(server=server, limits=limits, quotes=quotes)
+    return configuration.Config(server=server, limits=limits, quotes=quotes, embedded=False)
 
 
 @pytest.fixture

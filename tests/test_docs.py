@@ -5,7 +5,6 @@ import json
 import re
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 
 import pytest
@@ -22,17 +21,24 @@ def undated(text):
     return re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", "(time)", text)
 
 
-def post(url, body):
-    request = urllib.request.Request(url, json.dumps(body).encode(), {"Content-Type": "application/json"})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.load(answer)
-
-
-def check_requests_of_the_readme(url):
-    """Sends the two requests of README.md and compares the answers with what it shows of them."""
-    (body,) = re.findall(r"^\$ curl .*/v2/swaps/quote .*-d '(\{.*?\})'$", README, re.MULTILINE | re.DOTALL)
-    quote = post(f"{url}/v2/swaps/quote", json.loads(body))
-    action = post(f"{url}/v2/swaps/{quote['quoteId']}/action", {})
+def check_requests_of_the_readme(url, folder):
+    """Runs the requests of README.md as they stand, and compares the answers with what it shows of them."""
+    pasted = [
+        text for text in re.findall(r"^```sh\n(.*?)^```$", README, re.MULTILINE | re.DOTALL) if "curl" in text
+    ]
+    assert len(pasted) == 2
+    quote, action = (
+        json.loads(
+            subprocess.run(
+                ["bash", "-eu", "-c", text.replace("http://127.0.0.1:8080", url)],
+                cwd=folder,
+                capture_output=True,
+                timeout=60,
+                check=True,
+            ).stdout
+        )
+        for text in pasted
+    )
     shown = dict(re.findall(r'"(\w+)": ("?[\w.]+)', README))
     for answer, names in (
         (quote, ("toAmount", "toAmountMin", "priceImpactBps")),
@@ -61,13 +67,13 @@ def running():
 
 
 @pytest.mark.slow
-def test_the_first_swap_of_the_tutorial(running):
+def test_the_first_swap_of_the_tutorial(running, tmp_path):
     url, nodes = running
     command = [sys.executable, str(DOCS / "tutorial" / "first_swap.py"), url, nodes["devnet"]]
-    check_requests_of_the_readme(url)
+    check_requests_of_the_readme(url, tmp_path)
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
-    (printed,) = re.findall(r"^\$ .*first_swap\.py\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+    (printed,) = re.findall(r"^```\n(quoted .*?)^```$", README, re.MULTILINE | re.DOTALL)
     assert undated(done.stdout) == undated(printed)
     quoted, signing, received = done.stdout.splitlines()
     assert signing.startswith("signing  Swap exactly 1 ETH for at least ")

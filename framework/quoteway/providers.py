@@ -179,11 +179,16 @@ class PoolProvider(TransactionProvider):
 
 
 class VaultProvider(TransactionProvider):
-    """Lists vaults; deposits and withdraws. May also deploy, manage and rebalance vaults."""
+    """Lists vaults; deposits and withdraws. May also deploy, manage and rebalance vaults.
+
+    ``deploy_strategies`` names the strategies that a new vault may have (``DeployRequest.strategy``), by
+    chain id. The data members are shown in ``/v2/providers``.
+    """
 
     capability = models.Capability.VAULT
     actions: tuple[str, ...] = ()
     manage_actions: tuple[str, ...] = ()
+    deploy_strategies: Mapping[int, tuple[str, ...]] = {}
 
     @abstractmethod
     async def vaults(self, chain_id: int | None) -> Sequence[models.Vault]:

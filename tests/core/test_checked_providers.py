@@ -5,7 +5,7 @@ import itertools
 import logging
 
 import pytest
-from quoteway import PoolProvider, SwapProvider, providers
+from quoteway import PoolProvider, SwapProvider, VaultProvider, providers
 from quoteway.errors import Reason, UpstreamError
 from quoteway.host.checked_provider import FIXED_MEMBERS, MOST_CONTRACTS, MOST_NETWORKS, plugins_own
 from quoteway.host.registry import CAPABILITY_HOOKS
@@ -106,6 +106,25 @@ async def test_actions_of_another_type_or_size_refuse_their_plugin(make_gateway,
     gateway = await make_gateway({"odd": FakePlugin([Pools()])})
     assert entry(gateway).reason is NotEnabled.INCOMPLETE
     assert "Pools.actions " in entry(gateway).detail
+
+
+@pytest.mark.parametrize(
+    "strategies",
+    [["hold"], {"7": ("hold",)}, {7: "hold"}, {7: (1,)}, {7: itertools.repeat("hold")}, property(raising)],
+)
+async def test_strategies_of_another_type_or_size_refuse_their_plugin(make_gateway, strategies):
+    class Vaults(VaultProvider):
+        id, title, deploy_strategies = "vaults", "Vaults", strategies
+
+        async def vaults(self, chain_id):
+            return []
+
+        async def vault(self, vault_id):
+            return None
+
+    gateway = await make_gateway({"odd": FakePlugin([Vaults()])})
+    assert entry(gateway).reason is NotEnabled.INCOMPLETE
+    assert "Vaults.deploy_strategies " in entry(gateway).detail
 
 
 async def test_what_is_read_once_cannot_change(beside):

@@ -147,7 +147,7 @@ async def test_a_node_that_is_down(node_api, scripted, refused, broken):
     refused(await api.post("/v2/rpc/2", [call()]), 503, "provider_unavailable", "capability_disabled")
 
 
-async def test_the_clients_version_is_the_nodes_without_what_it_tells_of_it(node_api, scripted):
+async def test_the_clients_version_is_the_nodes_without_what_it_tells_of_it(node_api, scripted, refused):
     version = "Geth/v1.17\n\x1b[31m https://user:key@node.internal:8545/v3 " + "x" * 500
     node = scripted(web3_clientVersion=version)
     api = await node_api(node)
@@ -156,7 +156,9 @@ async def test_the_clients_version_is_the_nodes_without_what_it_tells_of_it(node
     assert answer.isprintable()
     assert len(answer) <= 128
     node.answers["web3_clientVersion"] = ["a", "list"]
-    assert (await api.post(PATH, call("web3_clientVersion"))).body["result"] == "unknown"
+    refused(await api.post(PATH, call("web3_clientVersion")), 502, "upstream_error", "rpc_error")
+    (answer,) = (await api.post(PATH, [call("web3_clientVersion")])).body
+    assert answer["error"]["code"] == -32603
 
 
 # --- batches ----------------------------------------------------------------------------------------------

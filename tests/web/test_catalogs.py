@@ -49,12 +49,12 @@ async def test_a_page_goes_on_where_it_was_when_rows_vanish(fakes):
     assert last not in [row["id"] for row in second["data"]]
 
 
-async def test_pool_filters(fakes):
+async def test_pool_filters(fakes, refused):
     async def ids(query):
         return {row["id"] for row in (await fakes.get(f"/v2/pools?{query}")).body["data"]}
 
     assert len(await ids("protocol=fake&network=devnet")) == 7
-    assert not await ids("protocol=other")
+    refused(await fakes.get("/v2/pools?protocol=other"), 422, "validation_error", "unsupported_protocol")
     assert len(await ids("minTvlUsd=400")) == 3
     assert len(await ids(f"token={fakes.weth.lower()}")) == 7
     assert len(await ids("token=weth")) == 7

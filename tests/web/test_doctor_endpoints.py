@@ -122,3 +122,29 @@ async def test_nodes_that_answer_nonsense_end_no_examination(tmp_path, monkeypat
         async with node(answer) as url:
             found = await doctored(tmp_path, monkeypatch, caplog, f'"{url}"')
         assert found[0][0] == ("ok" if nonsense == {"result": "0x7a69"} else "fail")
+
+
+async def test_the_embedded_default_is_sound_before_it_runs(tmp_path, monkeypatch, caplog):
+    caplog.set_level("CRITICAL", "quoteway")  # as the doctor does, and set back afterwards
+    anvil = pytest.importorskip("quoteway_devnet.anvil", reason="the embedded default is the devnet")
+    monkeypatch.chdir(tmp_path)
+    for name in ("PORT", "L2_PORT"):
+        monkeypatch.setenv(f"QUOTEWAY_PLUGIN__DEVNET__{name}", str(anvil.free_port()))
+    found = {finding.subject: finding for finding in await examine(None)}
+    assert [finding for finding in found.values() if finding.mark != "ok"] == []
+    assert found.keys() >= {"node", "npm"}
+    assert found["rpc devnet #1"].text == "not running: `quoteway serve` starts it"
+
+
+async def test_what_the_devnet_needs_is_named_in_the_embedded_default_alone(tmp_path, monkeypatch, caplog):
+    caplog.set_level("CRITICAL", "quoteway")
+    pytest.importorskip("quoteway_devnet", reason="the embedded default is the devnet")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = [finding for finding in await examine(None) if finding.mark == "warn"]
+    assert [finding.subject for finding in found] == ["node", "npm"]
+    assert all("install Node.js" in finding.text for finding in found)
+    path = tmp_path / "quoteway.toml"
+    path.write_text('[quotes]\nkeys = [{id = "k", secret = {env = "SIGN"}}]\n[plugins]\nload = []\n')
+    monkeypatch.setenv("SIGN", "4f1c9a07e2d85b36c0a7914ed3f8625b")
+    assert not {"node", "npm"} & {finding.subject for finding in await examine(path)}

@@ -85,7 +85,7 @@ async def test_a_compressed_bomb_is_413(api, refused):
 
 
 async def test_unknown_paths_are_404(api, refused):
-    for path in ("/", "/v2", "/v2/", "/v1/tokens", "/v2/tokens/", "/v2/canary", "/x/nobody/here"):
+    for path in ("/index.html", "/v2", "/v2/", "/v1/tokens", "/v2/tokens/", "/v2/canary", "/x/nobody/here"):
         answer = await api.get(path)
         refused(answer, 404, "not_found")
         assert b"canary" not in answer.raw

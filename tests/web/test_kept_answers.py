@@ -1,15 +1,19 @@
 """Answers that are made once for all who ask meanwhile, and sent again while many others are made."""
 
 import asyncio
+import gzip
 import time
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
 
 import pytest
+from cachetools import LRUCache
 from quoteway.errors import NotFound
+from quoteway.web.http import cache
 from quoteway.web.http.cache import CACHE, CROWD, MOST_MADE, CatalogCache, made_once
 
 OLD_S = 60.0
+LONG = b"[1, 2, 3]" * 2_000
 
 
 class Room:
@@ -20,7 +24,7 @@ class Room:
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def ask(self, path, *answers, old_s=OLD_S, is_kept=True):
+    async def ask(self, path, *answers, old_s=OLD_S, is_kept=True, accepted="identity"):
         remaining = list(answers)
 
         async def make():
@@ -30,7 +34,8 @@ class Room:
                 raise answer
             return answer, is_kept
 
-        request = SimpleNamespace(app={CACHE: self.cache}, raw_path=path, if_none_match=None)
+        headers = {"Accept-Encoding": accepted}
+        request = SimpleNamespace(app={CACHE: self.cache}, raw_path=path, if_none_match=None, headers=headers)
         registry = SimpleNamespace(revision=1)
         call = SimpleNamespace(request=request, gateway=SimpleNamespace(registry=registry), operation=None)
         return await made_once(call, make, old_s)
@@ -151,3 +156,40 @@ async def test_the_end_of_the_service_ends_what_is_made(room):
     assert not room.cache.making
     with pytest.raises(asyncio.CancelledError):
         await caller
+
+
+async def test_each_coding_of_a_kept_one_is_made_once_with_a_tag_of_its_own(room, monkeypatch):
+    packed = []
+    monkeypatch.setattr(cache, "compressed", lambda body, coding: packed.append(coding) or coding.encode())
+    await room.ask("/a", LONG)
+    async with room.crowd(CROWD):
+        answers = [
+            await room.ask("/a", LONG, accepted=coding)
+            for coding in ("gzip", "deflate", "identity", "gzip", "deflate", "identity")
+        ]
+    assert [answer.body for answer in answers] == 2 * [b"gzip", b"deflate", LONG]
+    assert packed == ["gzip", "deflate"]
+    assert len({answer.headers["ETag"] for answer in answers}) == 3
+
+
+async def test_all_who_wait_share_the_compressed_bytes_also_of_one_that_is_not_kept(room):
+    room.gate.clear()
+    callers = [asyncio.create_task(room.ask("/a", LONG, is_kept=False, accepted="gzip")) for _ in range(5)]
+    await asyncio.sleep(0)
+    room.gate.set()
+    bodies = [answer.body for answer in await asyncio.gather(*callers)]
+    assert gzip.decompress(bodies[0]) == LONG
+    assert len({id(body) for body in bodies}) == 1
+
+
+async def test_compressed_bytes_count_in_the_memory_of_kept_ones(room, monkeypatch):
+    monkeypatch.setattr(cache, "compressed", lambda body, coding: body)
+    room.cache.entries = LRUCache(4 * len(LONG), getsizeof=lambda rendered: rendered.size)
+    for path in "ab":
+        await room.ask(path, LONG)
+    held = room.cache.entries.currsize
+    async with room.crowd(CROWD):
+        await room.ask("b", LONG, accepted="gzip")
+        assert room.cache.entries.currsize == held + len(LONG)
+        await room.ask("b", LONG, accepted="deflate")
+        assert [key[1] for key in room.cache.entries] == ["b"], "the other one had to go"

@@ -25,10 +25,12 @@ POST /v2/vaults/{vaultId}/action
 POST /v2/vaults/{vaultId}/manage/action
 POST /v2/vaults/deploy/quote
 POST /v2/vaults/deploy/action
+GET /v2/vaults/{vaultId}
 GET /v2/vaults/{vaultId}/tvl
 GET /v2/vaults/{vaultId}/apy
 POST /v2/pools/{poolId}/quote
 POST /v2/pools/{poolId}/action
+GET /v2/pools/{poolId}
 GET /v2/pools/{poolId}/volume
 GET /v2/pools/{poolId}/fees
 GET /v2/pools/{poolId}/apr
@@ -304,7 +306,7 @@ def test_every_operation_parameter_header_and_answer_is_described(document):
 def test_the_errors_of_an_operation_are_described_with_their_codes(contract):
     shared = contract.document["components"]["responses"]
     codes = {kind.status: kind.code for kind in GatewayError.__subclasses__()} | dict.fromkeys(
-        (408, 413, 415), "invalid_request"
+        (408, 413, 415, 421), "invalid_request"
     )
     envelope = contract.document["components"]["schemas"]["ErrorMembers"]["properties"]["code"]["enum"]
     assert set(envelope) == set(codes.values())

@@ -10,6 +10,7 @@ from quoteway.models import Pool, Series, Token
 from quoteway.networks import Network
 from quoteway.providers import PoolProvider
 from quoteway.testing.fakes import FakePlugin, MemoryRpc
+from quoteway.web.http import cache
 
 PLACE = "0x" + "1" * 40
 PATH = f"/v2/pools/7:{PLACE}"
@@ -144,6 +145,30 @@ async def test_a_client_that_leaves_does_not_end_the_read(served):
     assert (pools.running, pools.calls) == (1, 1)
     pools.gate.set()
     await once(api, query(), [1.0])
+
+
+async def test_a_series_is_compressed_once_for_all_who_wait_for_it(served, monkeypatch):
+    packed, pack = [], cache.compressed
+    waiting, begin = [], cache.CatalogCache.begin
+    monkeypatch.setattr(cache, "compressed", lambda *given: packed.append(given[1]) or pack(*given))
+    monkeypatch.setattr(cache.CatalogCache, "begin", lambda *given: waiting.append(1) or begin(*given))
+    patient = series_book.RefreshPolicy(newer_wait_s=20.0, first_wait_s=20.0, old_s=60.0)
+    monkeypatch.setattr(series_book.SeriesBook.__init__, "__defaults__", (patient,))
+    api, pools = await served(Pools)
+    pools.answer = tuple(range(100))
+    pools.gate.clear()
+    asked = [asyncio.create_task(api.get(query(100))) for _ in range(6)]
+    async with asyncio.timeout(20):
+        while len(waiting) < len(asked):
+            await asyncio.sleep(0.005)
+    pools.gate.set()
+    answers = await asyncio.gather(*asked)
+    assert [values(answer) for answer in answers] == 6 * [list(range(100))]
+    assert packed == ["gzip"]
+    etag = answers[0].headers["ETag"]
+    assert (answers[0].headers["Content-Encoding"], etag[-6:]) == ("gzip", '-gzip"')
+    known = await api.get(query(100), headers={"If-None-Match": etag})
+    assert (known.status, known.headers["ETag"]) == (304, etag)
 
 
 async def test_requests_of_one_series_share_a_read(served):

@@ -178,14 +178,15 @@ def _sign_of_deployment(config: Config) -> str | None:
         return f"the file {config.path}"
     for slug in config.networks:
         return f"networks.{slug}"
-    if not _is_loopback(config.server.host):
+    if not is_loopback(config.server.host):
         return f"server.host {config.server.host}, which other machines can reach,"
     if config.quotes.keys:
         return "quotes.keys"
     return "auth.keys" if config.auth.keys else None
 
 
-def _is_loopback(host: str) -> bool:
+def is_loopback(host: str) -> bool:
+    """Whether only programs of this machine reach what listens on ``host``."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

@@ -65,7 +65,17 @@ class ServerConfig:
     request_timeout_s: float = setting(seconds(0.05, 600), "Time to answer a request.", 30.0)
     shutdown_timeout_s: float = setting(seconds(0, 600), "Time to finish open requests at the end.", 10.0)
     cors_origins: tuple[str, ...] = setting(
-        Listing(fields.String(validate=kinds.origin)), "Origins whose pages may call the API; `*`: all.", ()
+        Listing(fields.String(validate=kinds.origin)),
+        "Origins whose pages may call the API; `*`: all. In the embedded default those of `localhost`, "
+        "`127.0.0.1` and `[::1]` may at any port.",
+        (),
+    )
+    allowed_hosts: tuple[str, ...] = setting(
+        Listing(kinds.matching(r"^(\[[0-9a-f:.]+\]|[a-z0-9_-]+(\.[a-z0-9_-]+)*)$")),
+        "Host names, without port, that requests may be for beside `localhost` and loopback addresses; for "
+        "others they are refused (421), also for probes of health. Unset: any, but in the embedded default "
+        "those of loopback alone.",
+        (),
     )
     trusted_proxies: tuple[str, ...] = setting(
         Listing(fields.String(validate=kinds.proxy)),

@@ -80,6 +80,16 @@ def _gas_by_family(value: object) -> Mapping[str, int]:
     return MappingProxyType({_text(name): units for name, units in found.items()})
 
 
+def _names_by_chain(value: object) -> Mapping[int, tuple[str, ...]]:
+    expected = f"a mapping of at most {MOST_NETWORKS} chain ids to names"
+    if not isinstance(value, Mapping):
+        raise ValueError(expected)
+    found = dict(islice(value.items(), MOST_NETWORKS + 1))
+    if len(found) > MOST_NETWORKS or any(type(chain_id) is not int for chain_id in found):
+        raise ValueError(expected)
+    return MappingProxyType({chain_id: _names(names) for chain_id, names in found.items()})
+
+
 FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "title": _text,
     "docs": _optional_text,
@@ -93,6 +103,7 @@ FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "enforces_fees": _flag,
     "actions": _names,
     "manage_actions": _names,
+    "deploy_strategies": _names_by_chain,
     "families": _names,
     "sources": _names,
     "leg_gas": _gas_by_family,

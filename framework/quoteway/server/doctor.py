@@ -36,7 +36,7 @@ class Finding:
 
 async def examine(config_path: Path | None, url: str | None = None) -> list[Finding]:
     """Examines the deployment, and the running server at ``url``. Problems are findings, not exceptions."""
-    findings, headers = list(_tools()), dict[str, str]()
+    findings, headers = list[Finding](), dict[str, str]()
     try:
         config = load_config(config_path)
         if config.auth.keys:
@@ -56,13 +56,14 @@ async def examine(config_path: Path | None, url: str | None = None) -> list[Find
 
 
 def _tools() -> Iterator[Finding]:
+    """Looks for what the devnet of the embedded default needs to set itself up."""
     for tool, use in (
-        ("anvil", "runs the devnet (fetched when missing)"),
-        ("node", "fetches anvil for the devnet"),
+        ("node", "compiles contracts for the devnet"),
+        ("npm", "fetches anvil and the contracts for the devnet"),
     ):
         path = shutil.which(tool)
         if path is None:
-            yield Finding("warn", tool, f"not on PATH; it {use}")
+            yield Finding("warn", tool, f"not on PATH; at the first start it {use}: install Node.js")
             continue
         try:
             answer = subprocess.run(  # noqa: S603 - found on PATH, asked for its version
@@ -75,7 +76,7 @@ def _tools() -> Iterator[Finding]:
 
 async def _deployment(config: Config) -> list[Finding]:
     kind = "embedded default: the devnet, a random signing key" if config.embedded else source_of(config)
-    findings = [Finding("ok", "config", kind)]
+    findings = [Finding("ok", "config", kind), *(_tools() if config.embedded else ())]
     try:
         check_store(config)
     except ConfigError as error:
@@ -114,9 +115,7 @@ def loaded(config: Config) -> Gateway:
 
 async def _endpoints(gateway: Gateway) -> list[Finding]:
     """Asks every configured endpoint for its chain id and for the contracts that the providers need, and
-    measures it.
-
-    Without the devnet's, which only run while served.
+    measures it. Those of the devnet only run while it is served.
     """
     findings: list[Finding] = []
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
@@ -157,6 +156,8 @@ async def _endpoint(
     try:
         found = int(await node.ask("eth_chainId"), 16)
     except (RpcError, aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError) as error:
+        if gateway.config.embedded and isinstance(error, aiohttp.ClientConnectorError):
+            return [Finding("ok", name, "not running: `quoteway serve` starts it")]
         # the type only: messages of the HTTP client hold the URL
         return [*unused, Finding("fail", name, f"no usable answer ({type(error).__name__})")]
     if found != network.chain_id:

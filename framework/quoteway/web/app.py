@@ -14,7 +14,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
-from quoteway.web.http.health import health_routes, keep_state, metrics_handler
+from quoteway.web.http.health import health_routes, keep_state, metrics_handler, root_route
 from quoteway.web.http.light import LightPath
 from quoteway.web.http.metrics import SHARED, Metrics
 from quoteway.web.http.middleware import MIDDLEWARE, Middleware
@@ -94,7 +94,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app.router.add_route("GET", SOCKET_PATH, sockets.serve)
     app.on_shutdown.append(sockets.stop)
     app.router.add_route("*", "/x/{plugin}/{rest:.*}", plugin_routes(gateway))
-    app.add_routes(health_routes(gateway))
+    app.add_routes([root_route(), *health_routes(gateway)])
     if gateway.config.server.metrics_port is None:
         app.router.add_get("/metrics", metrics_handler(gateway, metrics))
     else:

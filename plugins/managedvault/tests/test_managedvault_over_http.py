@@ -81,6 +81,22 @@ async def test_the_catalog_marks_it_as_unaudited(harness):
     assert row["actions"]["vault"] == ["deposit", "mint", "redeem", "withdraw"]
 
 
+async def test_strategies_that_providers_list_are_those_that_deploy_takes(harness):
+    rows = (await harness.api.get("/v2/providers")).body["data"]
+    offered = {row["id"]: row["strategies"] for row in rows if row["strategies"]}
+    assert set(offered) == {"managedvault"}
+    assert {row["network"]: row["chainId"] for row in offered["managedvault"]}["devnet"] == 31337
+    here = [row["id"] for row in offered["managedvault"] if row["network"] == "devnet"]
+    assert "steady-usdc" in here
+    answers = [
+        await harness.api.post("/v2/vaults/deploy/quote", harness.deployment(strategy=name)) for name in here
+    ]
+    reasons = [answer.body["error"]["details"]["reason"] for answer in answers if answer.status != 200]
+    assert set(reasons) <= {"conflict"}, "another asset, but a known strategy"
+    unknown = await harness.api.post("/v2/vaults/deploy/quote", harness.deployment(strategy="steady-usd"))
+    unknown.refused(422, "validation_error", "out_of_range", "strategy")
+
+
 @pytest.mark.slow
 async def test_the_predicted_address_is_the_deployed_one(harness):
     quote = await harness.api.post("/v2/vaults/deploy/quote", harness.deployment())

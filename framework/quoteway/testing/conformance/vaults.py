@@ -42,6 +42,14 @@ class VaultConformance(MovementConformance):
             with contextlib.suppress(NotFound):  # allowed: the message may give the reason
                 assert await provider.vault(made_up_id(chain_id)) is None
 
+    async def test_strategies_of_new_vaults_are_named(
+        self, provider: VaultProvider, cases: Sequence[Any]
+    ) -> None:
+        assert set(provider.deploy_strategies) <= provider.networks
+        for request in cases:
+            if isinstance(request, DeployRequest):
+                assert provider.deploy_strategies.get(request.chain_id), "callers cannot know what to ask for"
+
     async def test_the_catalog_does_not_keep_the_event_loop(self, provider: VaultProvider) -> None:
         await provider.vaults(None)
         assert await longest_block(lambda: provider.vaults(None)) < MAX_BLOCK_S

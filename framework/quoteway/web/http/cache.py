@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from multidict import CIMultiDict
 
 from quoteway.evm.single_flight import SingleFlight
+from quoteway.web.http.compression import coding_of, compressed, mark, tag_of
 
 if TYPE_CHECKING:
     from quoteway.web.http.operation import Call, Operation
@@ -74,12 +75,22 @@ class CatalogCache:
         if len(self.making) <= CROWD:
             self.crowded.clear()
         if not task.cancelled() and task.exception() is None and task.result().expires_in_crowd:
-            self.add(key, task.result())
+            self.add(task.result())
 
-    def add(self, key: tuple[int, str], rendered: Rendered) -> None:
-        """Keeps an answer."""
+    def add(self, rendered: Rendered) -> None:
+        """Keeps an answer that is not longer than all of them may be."""
         if rendered.size <= MAX_KEPT_BYTES:
-            self.entries[key] = rendered
+            self.entries[rendered.key] = rendered
+
+    def compressed(self, rendered: Rendered, coding: str) -> bytes:
+        """Returns the body in a content coding. It is compressed once, and counts where it is kept."""
+        body = rendered.compressed.get(coding)
+        if body is None:
+            body = rendered.compressed[coding] = compressed(rendered.body, coding)
+            if self.entries.get(rendered.key) is rendered:
+                del self.entries[rendered.key]
+                self.add(rendered)
+        return body
 
     async def close(self) -> None:
         """Ends what is being made."""
@@ -92,18 +103,21 @@ class CatalogCache:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """One answer, kept as bytes."""
+    """One answer, kept as bytes. ``key`` is its place in the cache: a revision, and path and query."""
 
     operation: Operation
+    key: tuple[int, str]
     expires: float
     expires_in_crowd: float
     body: bytes
     headers: CIMultiDict[str]
+    compressed: dict[str, bytes] = field(default_factory=dict)
+    """The body in the content codings that were asked for."""
 
     @property
     def size(self) -> int:
         """Returns about how many bytes it takes in memory."""
-        return len(self.body) + _OVERHEAD_BYTES
+        return len(self.body) + sum(map(len, self.compressed.values())) + _OVERHEAD_BYTES
 
 
 _OVERHEAD_BYTES = 2_000
@@ -114,9 +128,11 @@ CACHE: web.AppKey[CatalogCache] = web.AppKey("catalog_cache", CatalogCache)
 
 def keep(call: Call, revision: int, body: bytes) -> web.Response:
     """Keeps an answer for its path and query, and answers with it. ``revision`` is from before rendering."""
-    rendered = _rendered(call, body, f"max-age={MAX_AGE_S}", MAX_AGE_S, MAX_AGE_S)
-    call.request.app[CACHE].add((revision, call.request.raw_path), rendered)
-    return respond(call.request, rendered)
+    key = revision, call.request.raw_path
+    rendered = _rendered(call, key, body, f"max-age={MAX_AGE_S}", MAX_AGE_S, MAX_AGE_S)
+    cache = call.request.app[CACHE]
+    cache.add(rendered)
+    return respond(call.request, rendered, cache)
 
 
 async def made_once(
@@ -132,7 +148,7 @@ async def made_once(
 
     async def made() -> Rendered:
         body, is_kept = await make()
-        made = _rendered(call, body, "no-cache", 0, old_s)
+        made = _rendered(call, key, body, "no-cache", 0, old_s)
         if not is_kept:
             made.headers["Cache-Control"] = "no-store"
             made = replace(made, expires_in_crowd=0.0)
@@ -147,13 +163,14 @@ async def made_once(
         finally:
             crowd.cancel()
         if not task.done():
-            return respond(call.request, old)
-    return respond(call.request, await asyncio.shield(task))
+            return respond(call.request, old, cache)
+    return respond(call.request, await asyncio.shield(task), cache)
 
 
 def revalidated(call: Call, body: bytes) -> web.Response:
     """Answers with what was made for this request alone. Caches may keep it, but ask each time."""
-    return respond(call.request, _rendered(call, body, "no-cache", 0, 0))
+    key = call.gateway.registry.revision, call.request.raw_path
+    return respond(call.request, _rendered(call, key, body, "no-cache", 0, 0), call.request.app[CACHE])
 
 
 def changed_at(call: Call, rows: bytes, now: int) -> int:
@@ -165,7 +182,9 @@ def changed_at(call: Call, rows: bytes, now: int) -> int:
     return int(changed[path][1])
 
 
-def _rendered(call: Call, body: bytes, caching: str, fresh_s: float, old_s: float) -> Rendered:
+def _rendered(
+    call: Call, key: tuple[int, str], body: bytes, caching: str, fresh_s: float, old_s: float
+) -> Rendered:
     headers = CIMultiDict(
         {
             **ALWAYS,
@@ -174,15 +193,21 @@ def _rendered(call: Call, body: bytes, caching: str, fresh_s: float, old_s: floa
             "Cache-Control": f"{'public' if call.request.app[CACHE].public else 'private'}, {caching}",
         }
     )
+    mark(headers)
     now = time.monotonic()
-    return Rendered(call.operation, now + fresh_s, now + old_s, body, headers)
+    return Rendered(call.operation, key, now + fresh_s, now + old_s, body, headers)
 
 
-def respond(request: web.Request, rendered: Rendered) -> web.Response:
-    """The kept bytes, or 304 when the caller has them."""
+def respond(request: web.Request, rendered: Rendered, cache: CatalogCache) -> web.Response:
+    """The kept bytes, compressed where the caller takes that, or 304 when the caller has them."""
     headers = CIMultiDict(rendered.headers)
+    coding = coding_of(request.headers.get("Accept-Encoding"), len(rendered.body))
+    etag = headers["ETag"] = tag_of(rendered.headers["ETag"], coding)
     # RFC 9110, 13.1.2: weak comparison, a list, or ``*``
-    if any(tag.value in ("*", rendered.headers["ETag"].strip('"')) for tag in request.if_none_match or ()):
+    if any(tag.value in ("*", etag.strip('"')) for tag in request.if_none_match or ()):
         del headers["Content-Type"]
         return web.Response(status=304, headers=headers)
-    return web.Response(body=rendered.body, headers=headers)
+    if coding is None:
+        return web.Response(body=rendered.body, headers=headers)
+    headers["Content-Encoding"] = coding
+    return web.Response(body=cache.compressed(rendered, coding), headers=headers)

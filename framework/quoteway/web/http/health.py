@@ -1,4 +1,6 @@
-"""Health, readiness and metrics for orchestrators. They need no API key and have no rate limit."""
+"""Health, readiness and metrics for orchestrators, and where to begin. They need no API key and have no rate
+limit.
+"""
 
 from __future__ import annotations
 
@@ -51,6 +53,28 @@ async def readiness(gateway: Gateway) -> Readiness:
     plugins = gateway.registry.plugins
     ended = [plugin.name for plugin in plugins if plugin.reason is NotEnabled.PROCESS_ENDED]
     return Readiness(reasons, silent, ended)
+
+
+_LINKS = {
+    "description": "/v2/openapi.json",
+    "networks": "/v2/networks",
+    "providers": "/v2/providers",
+    "tokens": "/v2/tokens",
+    "pools": "/v2/pools",
+    "vaults": "/v2/vaults",
+    "health": "/healthz",
+    "readiness": "/readyz",
+}
+
+
+def root_route() -> web.RouteDef:
+    """``/``: links to what can be asked without parameters. It tells nothing of the deployment."""
+    body = orjson.dumps({"name": "quoteway", "links": _LINKS})
+
+    async def show(request: web.Request) -> web.StreamResponse:
+        return json_response(body, 200, NO_STORE)
+
+    return web.get("/", show)
 
 
 def health_routes(gateway: Gateway) -> list[web.RouteDef]:

@@ -127,7 +127,7 @@ class LightPath:
             and (number.isascii() and number.isdecimal() and number[0] != "0" and len(number) <= 16)
             and (size.isascii() and size.isdecimal() and len(size) <= 8)
         )
-        if not plain or not 0 < int(size) <= self._body_limit:
+        if not plain or not 0 < int(size) <= self._body_limit or not self._middleware.hosts.serve(headers):
             return None
         key = None
         if self._middleware.has_keys and (key := self._middleware.key_of(headers)) is None:

@@ -22,10 +22,12 @@ from quoteway.config.model import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
 from quoteway.telemetry.tracing import continue_trace, traceparent
 from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
+from quoteway.web.http.compression import compress
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
 from quoteway.web.http.operation import CALLER, COUNTED, REQUEST_ID, Group, Operation
+from quoteway.web.http.origins import Hosts, Origins
 
 if TYPE_CHECKING:
     from quoteway.web.http.light import LightPath
@@ -63,7 +65,8 @@ class Middleware:
         self._revision = revision
         self._keys = [key.reveal().encode() for key in config.auth.keys]
         self.has_keys = bool(self._keys)
-        self._origins = frozenset(server.cors_origins)
+        self._origins = Origins(config)
+        self.hosts = Hosts(config)
         self._log_all = server.access_log == "all"
         self.timeout_s = server.request_timeout_s
 
@@ -113,7 +116,12 @@ class Middleware:
         counted: Counted | None = None
         response: web.StreamResponse | None = None
         try:
-            if self._origins and request.method == "OPTIONS" and "Access-Control-Request-Method" in headers:
+            self.hosts.check(headers)
+            if (
+                self._origins.some
+                and request.method == "OPTIONS"
+                and "Access-Control-Request-Method" in headers
+            ):
                 response = web.Response(status=204)
             else:
                 if operation is not None or request.path.startswith(("/v2/", "/x/")):
@@ -126,7 +134,7 @@ class Middleware:
                         counted = Counted(self.limiter, group, caller)
                         await counted.take()
                 if isinstance(source, Rendered):
-                    response = respond(request, source)
+                    response = respond(request, source, self._cache)
                 else:
                     request[REQUEST_ID] = request_id
                     if counted is not None:
@@ -136,6 +144,8 @@ class Middleware:
             raise
         except Exception as error:
             response = self.failure(error, operation.path if operation else _route(request), request_id)
+        if operation is not None and operation.group != "rpc" and isinstance(response, web.Response):
+            compress(headers, response)
         self.complete(response, request_id, counted, trace)
         response.headers.extend(self.allowed_origin(request.method, headers))
         # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
@@ -230,14 +240,14 @@ class Middleware:
         )
 
     def allowed_origin(self, method: str, headers: MultiMapping[str]) -> Sequence[tuple[str, str]]:
-        """The headers that let a page of another origin read an answer; none without ``cors_origins``."""
-        if not self._origins:
+        """The headers that let a page of another origin read an answer; none where no page may."""
+        if not self._origins.some:
             return ()
         out = [("Vary", "Origin")]
         origin = headers.get("Origin")
-        if origin is None or (origin not in self._origins and "*" not in self._origins):
+        if origin is None or not self._origins.allow(origin):
             return out
-        out.append(("Access-Control-Allow-Origin", "*" if "*" in self._origins else origin))
+        out.append(("Access-Control-Allow-Origin", "*" if self._origins.any else origin))
         out.append(("Access-Control-Expose-Headers", _EXPOSED))
         if method == "OPTIONS":
             allowed = "Content-Type, Authorization, X-Request-ID, traceparent, If-None-Match"

@@ -27,6 +27,8 @@ Amounts are base units in decimal strings. Addresses are EIP-55 on output and an
 a number of basis points (1/10,000), `...Pct` one of percent; bare `apr` and `apy` are fractions. Members that
 are not known are null. Members may be added within v2; none is removed.
 
+Answers from 1,024 bytes on are compressed where `Accept-Encoding` takes gzip or deflate, but for `/v2/rpc`.
+
 `/v2/rpc/{chainId}` takes WebSocket connections too (GET with `Upgrade`): JSON-RPC 2.0 in text messages, with
 `eth_subscribe` to `newHeads` and `logs`.""",
     "contact": {"name": "The operator of this deployment"},

@@ -100,6 +100,7 @@ _OF_STATUS: Mapping[int, str] = {
     408: "BodyTimeout",
     413: "BodyTooLarge",
     415: "UnsupportedMediaType",
+    421: "HostRefused",
     422: "InvalidRequest",
     429: "RateLimited",
     502: "UpstreamError",
@@ -138,6 +139,9 @@ ERRORS: Mapping[str, Mapping[str, Any]] = {
     "BodyTimeout": _error("`invalid_request`: the body did not arrive in time."),
     "BodyTooLarge": _error("`invalid_request`: the body is larger than the deployment allows."),
     "UnsupportedMediaType": _error("`invalid_request`: the body is not declared as UTF-8 JSON."),
+    "HostRefused": _error(
+        "`invalid_request`: the `Host` of the request is no name that this deployment answers for."
+    ),
     "InvalidRequest": _error(
         "`validation_error`: members are refused. `details.fields` names each with its reason, such as "
         "`missing`, `unknown_member`, `invalid_format`, `out_of_range`, `conflict` or `unsupported_network`."

@@ -138,7 +138,7 @@ class Operation:
         """The statuses of its errors."""
         malformed = [400, 408, 413, 415] if self.body or self.body_shape else []
         refused = [422] if self.path_schema or self.query or self.body else []
-        return sorted({*self.failures, *malformed, *refused, 401, 429, 503})
+        return sorted({*self.failures, *malformed, *refused, 401, 421, 429, 503})
 
     def __call__(self, handler: Handler, name: str = "") -> Operation:
         return replace(self, handler=handler, name=name or camel_case(handler.__name__))

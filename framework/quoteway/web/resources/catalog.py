@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
@@ -15,9 +15,10 @@ from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.missing_contracts import missing_error
 from quoteway.host.outcomes import Outcome
 from quoteway.host.states import networks_of
-from quoteway.models import Incomplete, Pool, Token, Vault
+from quoteway.models import Capability, Incomplete, Pool, Token, Vault
+from quoteway.near_names import suggestion
 from quoteway.networks import Network
-from quoteway.providers import Provider
+from quoteway.providers import Provider, SwapProvider
 from quoteway.web.http.cache import CACHE, changed_at, keep, revalidated
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.fields import Choice, QueryInteger, Text
@@ -28,6 +29,11 @@ from quoteway.web.wire.rows import Page
 FROM_MEMORY = (
     "Rows are served from memory and read anew in the background: `updatedAt` says how old they are, and "
     "`partial` names providers without an answer. Ask again while there are any."
+)
+
+ONE_ROW = (
+    "The row of the list, from memory; where no list has it, what its provider reads from the chain by the "
+    "id. A malformed id is 404, as one that no provider knows."
 )
 
 T = TypeVar("T")
@@ -73,14 +79,21 @@ class Window:
 async def answer(call: Call, collect: Callable[[], Awaitable[Listing | Window]]) -> web.Response:
     """The page that a request asks for. It is cached unless rows are missing."""
 
-    async def render() -> tuple[bytes, bool]:
+    async def make() -> tuple[bytes, bool]:
         found = await collect()
         return _rendered(call, found), not found.missing
 
+    return await once(call, make)
+
+
+async def once(call: Call, make: Callable[[], Coroutine[Any, Any, tuple[bytes, bool]]]) -> web.Response:
+    """What ``make`` returns for a request: the bytes, and whether they are complete and so may be cached.
+
+    Requests for what is being made share its result.
+    """
     revision = call.gateway.registry.revision
     flights = call.request.app[CACHE].flights
-    # Requests for a page that is being made share its result.
-    body, complete = await flights.run((revision, call.request.raw_path), render)
+    body, complete = await flights.run((revision, call.request.raw_path), make)
     return keep(call, revision, body) if complete else json_response(body, 200, NO_STORE)
 
 
@@ -147,7 +160,7 @@ async def list_of_network(
     """Lists what every provider of a capability has, on the query's ``network`` or on all.
 
     ``selected`` tells whether the query asks for an item, and ``render`` makes the rows. Of items with one id
-    the first provider's is taken.
+    the first provider's is taken. Raises ``InvalidRequest`` for a ``protocol`` that is known to nobody.
     """
     network: Network | None = call.query.get("network")
     chain_ids = (network.chain_id,) if network else ()
@@ -155,12 +168,35 @@ async def list_of_network(
 
     async def collect() -> Listing:
         merged = await merge(call, kind, chain_ids or None, *chain_ids)
+        if "protocol" in call.query and not merged.partial:
+            await _check_protocol(call, kind, merged.rows)
         first = {item.id: item for item in reversed(merged.rows)}
         chosen = [item for item in first.values() if selected(item, call.query)]
         updated_at = max((item.updated_at for item in chosen), default=merged.read_at)
         return Listing(await render(chosen), updated_at=updated_at, missing=merged.partial)
 
     return await answer(call, collect)
+
+
+async def _check_protocol(call: Call, kind: ListKind[D], rows: Sequence[D]) -> None:
+    """Raises ``InvalidRequest`` when no provider knows the query's protocol, on any network.
+
+    Known are those of listed items, and what enabled providers declare: a provider may list nothing yet.
+    """
+    name = call.query["protocol"]
+    registry = call.gateway.registry
+    known = {item.protocol: None for item in rows}
+    if name in known:
+        return
+    everywhere = await merge(call, kind, None)
+    known |= {item.protocol: None for item in everywhere.rows}
+    declared = {provider.id for provider in registry.enabled(kind.capability)}
+    for provider in registry.enabled(Capability.SWAP):
+        declared.update(provider.protocols if isinstance(provider, SwapProvider) else ())
+    if everywhere.partial or name in known or name in declared:
+        return
+    text = f"names no protocol of this list.{suggestion(name, sorted(known), 'Protocols')}"
+    raise invalid(FieldError("protocol", Reason.UNSUPPORTED_PROTOCOL, text))
 
 
 def failed_sources(outcomes: Sequence[Outcome[Provider, Any]]) -> list[tuple[str, Reason]]:

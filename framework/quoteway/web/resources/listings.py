@@ -94,6 +94,7 @@ async def _provider_row(
             _names(entries, VaultProvider, "actions"),
             _names(entries, VaultProvider, "manage_actions"),
         ),
+        strategies=_strategies(entries),
         protocols=_names(entries, SwapProvider, "protocols"),
         limits=[camel_case(name) for name in _names(entries, SwapProvider, "honours")],
         enforces_fees=any(isinstance(e.provider, SwapProvider) and e.provider.enforces_fees for e in entries),
@@ -133,6 +134,17 @@ def _names(entries: Sequence[ProviderEntry], kind: type[Provider], member: str) 
         if isinstance(entry.provider, kind):
             with contextlib.suppress(Exception):
                 found.update(action for action in getattr(entry.provider, member) if type(action) is str)
+    return sorted(found)
+
+
+def _strategies(entries: Sequence[ProviderEntry]) -> list[tuple[int, str]]:
+    """The strategies of new vaults, by chain id."""
+    found: set[tuple[int, str]] = set()
+    for entry in entries:
+        if isinstance(entry.provider, VaultProvider):
+            with contextlib.suppress(Exception):
+                by_chain = entry.provider.deploy_strategies.items()
+                found.update((chain_id, name) for chain_id, names in by_chain for name in names)
     return sorted(found)
 
 

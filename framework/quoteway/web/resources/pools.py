@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from aiohttp import web
@@ -18,7 +19,7 @@ from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.freshness import FreshQuery, at_least
-from quoteway.web.resources.ids import PoolPath, owner_of
+from quoteway.web.resources.ids import PoolPath, owner_of, show
 from quoteway.web.resources.quote_action import DeadlineBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
@@ -124,12 +125,26 @@ POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pool
 
 @get("/v2/pools", "Pools", PoolPage, query=PoolsQuery, cached=True, description=catalog.FROM_MEMORY)
 async def list_pools(call: Call) -> web.Response:
-    async def render(pools: Sequence[Pool]) -> list[dict[str, Any]]:
-        tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
-        valuation = await call.gateway.valuation(tokens)
-        return PoolEntry.render_all(map(valuation.pool, pools), call.networks)
+    return await catalog.list_of_network(call, POOLS, _selected, partial(_render, call))
 
-    return await catalog.list_of_network(call, POOLS, _selected, render)
+
+@get(
+    "/v2/pools/{poolId}",
+    "One pool, as it is listed",
+    PoolEntry,
+    path_schema=PoolPath,
+    cached=True,
+    failures=(404, 502),
+    description=catalog.ONE_ROW,
+)
+async def get_pool(call: Call) -> web.Response:
+    return await show(call, POOLS, partial(_render, call))
+
+
+async def _render(call: Call, pools: Sequence[Pool]) -> list[dict[str, Any]]:
+    tokens = {(token.chain_id, token.address) for pool in pools for token in pool.tokens}
+    valuation = await call.gateway.valuation(tokens)
+    return PoolEntry.render_all(map(valuation.pool, pools), call.networks)
 
 
 def _selected(pool: Pool, query: Mapping[str, Any]) -> bool:
@@ -196,6 +211,7 @@ _SERIES = {"tvl": "TVL", "volume": "Volume", "fees": "Fees", "apr": "APR"}
 
 OPERATIONS = (
     list_pools,
+    get_pool,
     _POOL.quote("Quote adding, removing or collecting", PoolQuote, PoolBody),
     _POOL.action("Unsigned transactions for a liquidity operation", Action, PoolActionBody),
     *series_operations(Capability.POOL, _SERIES, series_of, PoolPath),

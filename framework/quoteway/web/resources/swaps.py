@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from aiohttp import web
-from marshmallow import validates_schema
+from marshmallow import ValidationError, validates_schema
 
 from quoteway.engine.auto_slippage import HIGH_BPS, LOW_BPS
 from quoteway.engine.joining import ROUTES
-from quoteway.errors import FieldError, Reason
+from quoteway.errors import FieldError, InvalidRequest, Reason, UpstreamError
 from quoteway.host.missing_contracts import missing_error
 from quoteway.models import SIDES, Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
@@ -128,11 +129,25 @@ class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
             raise refuse(Reason.CONFLICT, "must be another token than fromToken", "toToken")
 
 
+class EndField(fields.NetworkField):
+    """A network that a transfer begins or ends on. One that the deployment does not have, but which is named
+    in a right form, is no wrong member: no route leads there. It has the chain id 0, as no network has.
+    """
+
+    def parse(self, value: Any) -> Network:
+        try:
+            return super().parse(value)
+        except ValidationError:
+            if not isinstance(value, str) or not re.fullmatch(self.schema["pattern"], value.lower()):
+                raise
+            return Network(value, 0, value)
+
+
 class BridgeQuoteBody(Transfer):
     amount = fields.Amount("Amount to send, in base units of `fromToken`", minimum=1, required=True)
     slippage_bps = fields.SlippageField(_SLIPPAGE)
-    from_chain = fields.NetworkField("Network of `fromToken`", required=True)
-    to_chain = fields.NetworkField("Network of `toToken`; another one than `fromChain`", required=True)
+    from_chain = EndField("Network of `fromToken`", required=True)
+    to_chain = EndField("Network of `toToken`; another one than `fromChain`", required=True)
 
     @validates_schema
     def check_ends(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -234,8 +249,25 @@ async def _read_swap(call: Call) -> tuple[SwapRequest, str | None]:
 
 async def _read_transfer(call: Call) -> tuple[SwapRequest, str | None]:
     origin, target = call.body["from_chain"], call.body["to_chain"]
+    enabled = call.gateway.registry.enabled(Capability.BRIDGE)
+    if enabled and not any(each.serves(origin.chain_id, target.chain_id) for each in enabled):
+        for name, end in (("fromChain", origin), ("toChain", target)):
+            if not end.chain_id:
+                hint = call.networks.suggestion(end.slug)
+                raise _without_route(f"{name} names no network of this deployment.{hint}")
+        raise _without_route("No bridge leads from one of these networks to the other.")
     candidates = call.gateway.quoting.candidates(Capability.BRIDGE, origin.chain_id, target.chain_id)
-    return await transfer_request(call, origin, target, candidates)
+    try:
+        return await transfer_request(call, origin, target, candidates)
+    except InvalidRequest as error:
+        if error.reason is not Reason.UNSUPPORTED_TOKEN:
+            raise
+        raise _without_route(error.message) from error
+
+
+def _without_route(message: str) -> UpstreamError:
+    """The error of a transfer that no route leads to (``api-spec-v2``, Errors, rule 1)."""
+    return UpstreamError(message, reason=Reason.NO_ROUTE, retryable=False)
 
 
 @get(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 from aiohttp import web
@@ -18,7 +19,7 @@ from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, invalid, refuse
 from quoteway.web.resources import catalog
-from quoteway.web.resources.ids import VaultPath, owner_of
+from quoteway.web.resources.ids import VaultPath, find, owner_of, show
 from quoteway.web.resources.quote_action import ConsentBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
@@ -170,12 +171,26 @@ VAULTS = ListKind(Capability.VAULT, Vault, lambda source, chain_id: source.vault
 
 @get("/v2/vaults", "Vaults", VaultPage, query=VaultsQuery, cached=True, description=catalog.FROM_MEMORY)
 async def list_vaults(call: Call) -> web.Response:
-    async def render(vaults: Sequence[Vault]) -> list[dict[str, Any]]:
-        tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}
-        valuation = await call.gateway.valuation(tokens)
-        return VaultEntry.render_all(map(valuation.vault, vaults), call.networks)
+    return await catalog.list_of_network(call, VAULTS, _selected, partial(_render, call))
 
-    return await catalog.list_of_network(call, VAULTS, _selected, render)
+
+@get(
+    "/v2/vaults/{vaultId}",
+    "One vault, as it is listed",
+    VaultEntry,
+    path_schema=VaultPath,
+    cached=True,
+    failures=(404, 502),
+    description=catalog.ONE_ROW,
+)
+async def get_vault(call: Call) -> web.Response:
+    return await show(call, VAULTS, partial(_render, call))
+
+
+async def _render(call: Call, vaults: Sequence[Vault]) -> list[dict[str, Any]]:
+    tokens = {(t.chain_id, t.address) for vault in vaults for t in (vault.asset, vault.share)}
+    valuation = await call.gateway.valuation(tokens)
+    return VaultEntry.render_all(map(valuation.vault, vaults), call.networks)
 
 
 def _selected(vault: Vault, query: Mapping[str, Any]) -> bool:
@@ -253,14 +268,8 @@ async def _tvl_usd(call: Call) -> float | None:
     A series that is known does not fail for this.
     """
     try:
-        resource, provider = await owner_of(call, Capability.VAULT)
+        vault: Vault = (await find(call, Capability.VAULT)).item
     except GatewayError:
-        return None
-    (outcome,) = await call.ask(
-        [provider], Vault | None, lambda source: cast(VaultProvider, source).vault(resource.id), verb="vault"
-    )
-    vault: Vault | None = outcome.value
-    if vault is None:
         return None
     valuation = await call.gateway.valuation({(vault.chain_id, vault.asset.address)})
     return valuation.vault(vault).tvl_usd
@@ -274,6 +283,7 @@ _REBALANCE = Quotable(Capability.VAULT, "VaultRebalance", f"{_PATH}/rebalance", 
 
 OPERATIONS = (
     list_vaults,
+    get_vault,
     _DEPLOY.quote("Quote deploying a managed vault", DeployQuote, DeployBody),
     _DEPLOY.action("Unsigned transactions that deploy a managed vault", DeployAction, DeployActionBody),
     _VAULT.quote("Quote a deposit or withdrawal", VaultQuote, VaultBody),

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from quoteway.errors import GatewayError, InvalidRequest, RateLimited, Reason, RpcError
+from quoteway.errors import GatewayError, InvalidRequest, RateLimited, Reason, RpcError, UpstreamError
 from quoteway.telemetry.logs import Redactor
 from quoteway.web.rpc.parsing import RpcId
 
@@ -82,8 +82,11 @@ def scrubbed(value: Any, redact: Redactor) -> Any:
 
 
 def client_version(value: Any, redact: Redactor) -> str:
-    """The node's ``web3_clientVersion``, scrubbed, printable and short."""
+    """The node's ``web3_clientVersion``, scrubbed, printable and short.
+
+    Raises ``UpstreamError`` for what is no text: there is no version then, and none is made up.
+    """
     if not isinstance(value, str):
-        return "unknown"
+        raise UpstreamError("The node's answer is no text.", reason=Reason.RPC_ERROR)
     text = "".join(char if char.isprintable() else " " for char in value[:MAX_CLIENT_VERSION_CHARS])
     return str(scrubbed(text, redact))

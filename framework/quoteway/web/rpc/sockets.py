@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from typing import Final
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import MalformedRequest, ProviderUnavailable, RateLimited, Reason
 from quoteway.web.http.operation import CALLER, COUNTED, REQUEST_ID, require_ready
+from quoteway.web.http.origins import Origins, same_host
 from quoteway.web.http.socket_metrics import SocketMetrics
 from quoteway.web.rpc.calls import RpcCalls
 from quoteway.web.rpc.connection import CLOSE_TIMEOUT_S, Connection, SocketLimits
@@ -34,7 +34,7 @@ class Sockets:
         self._metrics = metrics
         self._calls = calls
         self._config = gateway.config.sockets
-        self._origins = frozenset(gateway.config.server.cors_origins)
+        self._origins = Origins(gateway.config)
         self._feeds: dict[int, ChainFeeds] = {}
         self._open: set[Connection] = set()
         self._callers: Counter[str] = Counter()
@@ -97,9 +97,7 @@ class Sockets:
         Programs send no ``Origin``; they are not restricted by it.
         """
         origin = request.headers.get("Origin")
-        if origin is None or "*" in self._origins or origin in self._origins:
-            return
-        if urlsplit(origin).netloc.lower() == request.host.lower():
+        if origin is None or self._origins.allow(origin) or same_host(origin, request.headers):
             return
         self._metrics.refused("origin")
         raise OriginRefused("Pages of this origin may not connect.", reason=Reason.CONFLICT)

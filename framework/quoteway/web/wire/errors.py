@@ -138,7 +138,7 @@ class ErrorMembers(View):
         fields.String,
         enum=list(_CODES),
         description="Kind of the error. Each code has one HTTP status but `invalid_request`, which also "
-        "has 405, 408, 413 and 415",
+        "has 405, 408, 413, 415 and 421",
     )
     message = required(fields.String, description="What is wrong and what to do, in a sentence")
     request_id = required(

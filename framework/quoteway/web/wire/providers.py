@@ -36,6 +36,14 @@ class Spender(View):
     )
 
 
+class Strategy(View):
+    """Strategy that a new vault can have."""
+
+    network = required(text.NetworkText, 0)
+    chain_id = required(text.ChainIdNumber, 0)
+    id = required(fields.String, 1, description="Id for `strategy` of `POST /v2/vaults/deploy/quote`")
+
+
 class ProviderScore(View):
     rehearsed = required(
         fields.Integer,
@@ -171,6 +179,9 @@ class ProviderRow(View):
     )
     networks = required([text.NetworkText], "chain_ids", description="Names of the networks that it serves")
     actions = required(ProviderActions, description="Actions that the provider takes, by resource")
+    strategies = required(
+        [Strategy], description="Strategies that a new vault can have, by network; empty for other providers"
+    )
     protocols = required(
         [fields.String],
         description="Protocols that the routes of its swaps can show, for `protocols` of a swap request",

@@ -46,6 +46,7 @@ class ManagedVaultProvider(TokenizedVaults):
         super().__init__(context)
         self._deployments = deployments_of(context)
         self.networks = frozenset(self._deployments)
+        self.deploy_strategies = {at: tuple(each.strategies) for at, each in self._deployments.items()}
         self._vaults: LRUCache[tuple[int, int], Address] = LRUCache(8192)
         self._seen: LRUCache[tuple[int, Address], bool] = LRUCache(8192)
         # An address may become a vault of the factory later: cached for one block only.
