@@ -49,10 +49,10 @@ _COMPARED = frozenset(
         "required",
         "items",
     }
-    | {"additionalProperties", *_LOWER, *_UPPER}
+    | {"additionalProperties", "default", *_LOWER, *_UPPER}
 )
 """The keywords of schemas that ``breaks`` compares."""
-_IGNORED = _WORDS | {"default", "discriminator", "deprecated"}
+_IGNORED = _WORDS | {"discriminator", "deprecated"}
 
 
 def breaks(released: Schema, current: Schema) -> list[str]:
@@ -266,7 +266,9 @@ def _values(place: str, given: Schema, taken: Schema, *, sent: bool) -> Iterator
     elif "enum" in taken:
         yield f"{place}: {'only listed values are taken now' if sent else 'the values are no longer listed'}"
     # A format is a type to a generator of clients. Values of a pattern fit where there is none.
+    # A client that leaves a member out relies on its default.
     bounds = ["format", *(["pattern"] if "pattern" in taken else [])]
+    bounds += ["default"] if sent and "default" in old else []
     changed = [name for name in bounds if old.get(name) != new.get(name)]
     for name in (*_LOWER, *_UPPER):
         limit, own = taken.get(name), given.get(name)

@@ -47,7 +47,11 @@ def document():
                 "get": {
                     "operationId": "listDeals",
                     "parameters": [
-                        {"in": "query", "name": "limit", "schema": {"type": "integer", "maximum": 200}},
+                        {
+                            "in": "query",
+                            "name": "limit",
+                            "schema": {"type": "integer", "maximum": 200, "default": 50},
+                        },
                         {"$ref": "#/components/parameters/State"},
                     ],
                     "responses": {
@@ -133,6 +137,10 @@ BREAKS = {
     "a parameter with a narrower limit": (
         lambda d: set_in(operation(d, "get")["parameters"][0]["schema"], maximum=100),
         f"{LIST}: query parameter limit: maximum is 100, was 200",
+    ),
+    "another default": (
+        lambda d: set_in(operation(d, "get")["parameters"][0]["schema"], default=20),
+        f"{LIST}: query parameter limit: default is 20, was 50",
     ),
     "a removed body": (
         lambda d: operation(d, "post").pop("requestBody"),
@@ -281,6 +289,7 @@ ADDITIONS = {
     "words": lambda d: set_in(answered(d)["properties"]["paid"], description="Base units", example="1"),
     "a path": lambda d: set_in(d["paths"], **{"/v2/more": {"get": operation(d, "get")}}),
     "an operation": lambda d: set_in(d["paths"]["/v2/deals"], put=operation(d, "post")),
+    "a default that is said now": lambda d: set_in(sent(d)["properties"]["side"], default="in"),
     "an optional parameter": lambda d: operation(d, "get")["parameters"].append(
         {"in": "query", "name": "sort", "schema": {"type": "string"}}
     ),

@@ -107,6 +107,7 @@ PROVIDERS = st.builds(
     capabilities=st.lists(TEXTS, max_size=2),
     chain_ids=st.lists(CHAIN_IDS),
     actions=st.tuples(*[st.lists(TEXTS, max_size=2)] * 3),
+    strategies=st.lists(st.tuples(CHAIN_IDS, TEXTS), max_size=2),
     protocols=st.lists(TEXTS, max_size=2),
     limits=st.lists(TEXTS, max_size=2),
     enforces_fees=st.booleans(),

@@ -173,8 +173,8 @@ class RpcErrorObject(View):
         fields.Raw,
         2,
         allow_none=True,
-        description="Further facts of the node, such as revert data; `{reason, requestId}` where the "
-        "gateway refuses the call",
+        description="Further facts of the node, such as revert data, which may be null; `{reason, "
+        "requestId}` where the gateway refuses the call",
     )
 
 
