@@ -12,6 +12,10 @@ COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(
 # The JavaScript clients of JSON-RPC that tests/rpc runs.
 CLIENTS := tests/rpc/clients/node_modules/.package-lock.json
 
+# The linters of the OpenAPI document, and the generators of clients that tests/clients runs.
+LINTERS := tests/clients/node_modules/.package-lock.json
+GENERATORS := $(VENV)/generators/.installed
+
 # More options of pytest for `make test` and `make test-all`.
 OPTIONS :=
 
@@ -43,6 +47,11 @@ $(SERVICES): $(TOOLS)
 	@echo "Adding ClickHouse's engine to $(VENV)..."
 	$(call install,.[services])
 
+$(GENERATORS): tests/clients/requirements.txt
+	@echo "Installing the generators of clients in $(@D)..."
+	@$(PYTHON) -m venv $(@D) && $(@D)/bin/python -m pip install --quiet --disable-pip-version-check -r $<
+	@touch $@
+
 %/node_modules/.package-lock.json: %/package-lock.json
 	@echo "Fetching the packages of $* with npm..."
 	@cd $* && npm ci --silent --ignore-scripts --no-audit --no-fund
@@ -62,7 +71,7 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 test: prepare  ## every test that needs pip and npm alone
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not services" $(OPTIONS) tests plugins
 
-test-all: prepare $(SERVICES)  ## every test; needs redis-server, nginx, chromium, openssl and postgresql too, adds ClickHouse's engine (600 MB), and a skip is a failure
+test-all: prepare $(SERVICES) $(LINTERS) $(GENERATORS)  ## every test; needs redis-server, nginx, chromium, openssl and postgresql too, adds ClickHouse's engine (600 MB) and generators of clients (700 MB), and a skip is a failure
 	@$(BIN)/python -m quoteway_devnet.packages --all
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips $(OPTIONS) tests plugins
 
@@ -75,13 +84,14 @@ test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's
 test-wheels: $(TOOLS)  ## build the wheels, install them in a new environment and make a swap with them
 	@$(BIN)/python tests/wheels.py
 
-check: $(TOOLS)  ## lint, types, import contracts, dependencies, generated documents
+check: $(TOOLS)  ## lint, types, import contracts, dependencies, generated documents, compatibility of the API
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 	@for plugin in $(PLUGINS); do (cd $$plugin && $(CURDIR)/$(BIN)/deptry src) || exit 1; done
 	@$(BIN)/python docs/generate.py --check
+	@$(BIN)/python docs/compatibility.py
 
 docs: $(TOOLS)  ## write the generated reference pages anew
 	@$(BIN)/python docs/generate.py

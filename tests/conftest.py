@@ -220,6 +220,8 @@ class Contract:
     def check(self, operation_id, answer):
         assert answer.headers["X-Request-ID"]
         response = self.operations[operation_id]["responses"][str(answer.status)]
+        if "$ref" in response:  # an error, which all operations share
+            response = self.document["components"]["responses"][response["$ref"].rpartition("/")[2]]
         schema = {
             **response["content"]["application/json"]["schema"],
             "components": self.document["components"],

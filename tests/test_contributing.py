@@ -258,7 +258,8 @@ def test_add_a_member_to_an_answer(copy):
     copy.follow("Add a member to an answer")
     document = json.loads((copy.folder / "docs/reference/openapi.json").read_text())
     schema = document["components"]["schemas"]["NetworkRow"]
-    assert schema["properties"]["headPollSeconds"] == {"type": "number"}
+    shown = {"type": "number", "description": "Seconds between two reads of the newest block"}
+    assert schema["properties"]["headPollSeconds"] == shown
     assert "headPollSeconds" in schema["required"]
     (row,) = json.loads(copy.python(NETWORKS % "ethereum"))
     assert row["headPollSeconds"] == 3.0

@@ -33,6 +33,7 @@ BY_NAME: dict[str, st.SearchStrategy[Any]] = {
             "bot",
             "contract",
             "counterparty",
+            "refund_to",
         ),
         ADDRESSES,
     ),

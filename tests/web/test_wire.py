@@ -33,19 +33,23 @@ from quoteway.web.wire import (
     actions,
     allowances,
     candles,
+    echoes,
     errors,
+    holdings,
     index_status,
     indications,
-    parts,
     performance,
     prices,
     providers,
     quotes,
+    routes,
     rows,
     series,
+    terms,
     view,
     wallet_past,
 )
+from quoteway.web.wire import transactions as sent
 from quoteway.web.wire.view import ABSENT, View
 
 NETWORKS = Networks([Network("ethereum", 1, "Ethereum", explorer_url="https://explorer.example/")])
@@ -103,6 +107,7 @@ PROVIDERS = st.builds(
     capabilities=st.lists(TEXTS, max_size=2),
     chain_ids=st.lists(CHAIN_IDS),
     actions=st.tuples(*[st.lists(TEXTS, max_size=2)] * 3),
+    strategies=st.lists(st.tuples(CHAIN_IDS, TEXTS), max_size=2),
     protocols=st.lists(TEXTS, max_size=2),
     limits=st.lists(TEXTS, max_size=2),
     enforces_fees=st.booleans(),
@@ -133,7 +138,7 @@ class Followed:
     state: models.TransferState
 
 
-TERMS = {view: instances(model) for model, view in parts.VIEWS.items()}
+TERMS = {view: instances(model) for model, view in terms.VIEWS.items()}
 
 SWAP_QUOTES = st.builds(
     lambda shown, request: dataclasses.replace(
@@ -168,9 +173,9 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.Profile: instances(models.TokenProfile),
     rows.PoolEntry: instances(models.Pool),
     rows.PositionEntry: instances(models.PoolPosition),
-    rows.PortfolioPosition: instances(rows.HeldPosition),
-    rows.VaultPositionEntry: instances(models.VaultPosition),
-    rows.Balance: instances(rows.ValuedHolding),
+    holdings.PortfolioPosition: instances(holdings.HeldPosition),
+    holdings.VaultPositionEntry: instances(models.VaultPosition),
+    holdings.Balance: instances(holdings.ValuedHolding),
     allowances.AllowanceEntry: instances(allowances.ShownAllowance),
     rows.VaultEntry: instances(models.Vault),
     rows.BridgeRouteEntry: instances(models.BridgeRoute),
@@ -185,7 +190,7 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     wallet_past.ValuePoint: instances(ValuePoint),
     wallet_past.HeldThen: instances(HeldThen),
     wallet_past.GainEntry: st.builds(
-        wallet_past.PositionGain, instances(rows.HeldPosition), instances(Gain).map(of_two_tokens)
+        wallet_past.PositionGain, instances(holdings.HeldPosition), instances(Gain).map(of_two_tokens)
     ),
     quotes.Quote: instances(quotes.ShownQuote),
     quotes.SwapQuote: SWAP_QUOTES,
@@ -202,13 +207,13 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
         SimpleNamespace, network=st.just(next(iter(NETWORKS))), capabilities=st.lists(TEXTS, max_size=2)
     ),
     providers.ProviderRow: PROVIDERS,
-    actions.HashReport: instances(transactions._Report),
-    parts.SwapEcho: instances(models.SwapRequest),
-    parts.PoolEcho: instances(models.PoolRequest),
-    parts.VaultEcho: instances(models.VaultRequest),
-    parts.ManageEcho: instances(models.ManageRequest),
-    parts.DeployEcho: instances(models.DeployRequest),
-    actions.Tracked: st.builds(Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)),
+    sent.HashReport: instances(transactions._Report),
+    echoes.SwapEcho: instances(models.SwapRequest),
+    echoes.PoolEcho: instances(models.PoolRequest),
+    echoes.VaultEcho: instances(models.VaultRequest),
+    echoes.ManageEcho: instances(models.ManageRequest),
+    echoes.DeployEcho: instances(models.DeployRequest),
+    sent.Tracked: st.builds(Followed, tx_id=TEXTS, hash=TEXTS, state=instances(models.TransferState)),
     **TERMS,
 }
 
@@ -220,16 +225,16 @@ SAME_RENDERING = {
     quotes.ManageAction,
     quotes.DeployAction,
     quotes.BridgeAction,
-    rows.Whereabouts,
+    holdings.Whereabouts,
 }
 """Quotes and actions with the members of their terms, and parts of other nouns."""
 
 GIVEN_BY_MEMBER = {
     quotes.SwapQuotes,
     quotes.QuoteResult,
-    actions.Submitted,
-    rows.Balances,
-    rows.BalancesOfWallets,
+    sent.Submitted,
+    holdings.Balances,
+    holdings.BalancesOfWallets,
     prices.Prices,
     performance.ProviderPerformance,
     index_status.IndexStatus,
@@ -237,9 +242,11 @@ GIVEN_BY_MEMBER = {
     wallet_past.WalletHistory,
     wallet_past.Gains,
     allowances.Allowances,
-    rows.AsOf,
-    rows.Partial,
-    errors.RpcAnswer,
+    holdings.AsOf,
+    holdings.Partial,
+    errors.RpcFailure,
+    errors.RpcIdentified,
+    errors.RpcResult,
     errors.RpcErrorObject,
 }
 """Made by ``View.of``; the tests of their operations check them."""
@@ -274,7 +281,7 @@ def nested_in(noun: type[View]) -> set[type[View]]:
 def test_every_noun_is_tried():
     tried = set().union(*map(nested_in, NOUNS))
     others = {noun for noun in every_view() if not issubclass(noun, rows.Page)} - tried
-    others -= {rows.FailedSource, actions.Broadcast, parts.RefundPlace}
+    others -= {rows.FailedSource, sent.Broadcast, terms.RefundPlace}
     assert others - SAME_RENDERING - GIVEN_BY_MEMBER == set()
 
 
@@ -317,8 +324,14 @@ def test_what_is_rendered_is_what_the_schema_says(noun, schemas):
 
 
 def test_every_noun_is_documented_under_its_own_name(schemas):
-    bases = {quotes.Quote, rows.Page, rows.Whereabouts, rows.VaultPositionEntry}
-    bases |= {actions.Broadcast, parts.RefundPlace, *TERMS, *parts.ECHOES.values()}
+    bases = {quotes.Quote, rows.Page, holdings.Whereabouts, holdings.VaultPositionEntry}
+    bases |= {
+        sent.Broadcast,
+        errors.RpcIdentified,
+        terms.RefundPlace,
+        *TERMS,
+        *echoes.ECHOES.values(),
+    }
     assert {noun.__name__ for noun in every_view() - bases} <= set(schemas["schemas"])
 
 
@@ -344,10 +357,10 @@ def test_members_come_from_attributes_and_functions_and_absent_ones_are_left_out
 
 
 def test_members_given_by_name_are_all_of_them_that_are_required():
-    given_all = errors.RpcAnswer.of(NETWORKS, id=1, result=None)
+    given_all = errors.RpcResult.of(NETWORKS, id=1, result=None)
     assert given_all == {"jsonrpc": "2.0", "id": 1, "result": None}
     with pytest.raises(AttributeError):
-        errors.RpcAnswer.of(NETWORKS, result=None)
+        errors.RpcResult.of(NETWORKS, result=None)
 
 
 def test_terms_never_replace_members_that_were_checked():
@@ -361,7 +374,7 @@ def test_terms_never_replace_members_that_were_checked():
 def test_terms_are_shown_beside_the_members_of_an_action(action, tracking):
     plain = actions.Action.render(action, NETWORKS)
     told = actions.Action.render(dataclasses.replace(action, terms=tracking), NETWORKS)
-    assert told == plain | {"tracking": parts.Tracking.render(tracking, NETWORKS)}
+    assert told == plain | {"tracking": terms.Tracking.render(tracking, NETWORKS)}
 
 
 def test_a_route_has_legs_where_its_provider_names_them():
@@ -369,8 +382,8 @@ def test_a_route_has_legs_where_its_provider_names_them():
     ends = models.NATIVE, models.NATIVE
     leg = models.RouteLeg("uniswap", "uniswap-v2", "0x01", *ends, 10, 9, 30.0, share_bps=10_000)
     of_paths = SimpleNamespace(route=(models.RoutePath(10_000, (hop,)),), route_legs=None)
-    rendered = quotes.Route.render(of_paths, NETWORKS)
+    rendered = routes.Route.render(of_paths, NETWORKS)
     assert set(rendered) == {"paths"}
     assert rendered["paths"][0]["hops"][0]["amountOut"] == "9"
-    of_legs = quotes.Route.render(SimpleNamespace(route=of_paths.route, route_legs=(leg,)), NETWORKS)
+    of_legs = routes.Route.render(SimpleNamespace(route=of_paths.route, route_legs=(leg,)), NETWORKS)
     assert of_legs["legs"] == [{**rendered["paths"][0]["hops"][0], "shareBps": 10_000}]

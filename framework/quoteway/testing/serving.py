@@ -68,6 +68,8 @@ class Served:
             each["operationId"]: each for methods in document["paths"].values() for each in methods.values()
         }
         response = operations[operation]["responses"][str(answer.status)]
+        if "$ref" in response:  # an error, which all operations share
+            response = document["components"]["responses"][response["$ref"].rpartition("/")[2]]
         schema = response["content"]["application/json"]["schema"]
         whole = {**schema, "components": document["components"]}
         jsonschema.Draft202012Validator(whole).validate(answer.body)

@@ -18,6 +18,8 @@ from quoteway.web.http.schema import RequestSchema, refuse
 _AMOUNT = re.compile(r"(0|[1-9][0-9]{0,77})")
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 
+ADDRESS: Mapping[str, str] = {"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}
+
 T = TypeVar("T")
 
 
@@ -109,7 +111,8 @@ class ListOf(Member[tuple[Any, ...]]):
     ) -> None:
         of_items = {name: value for name, value in item.metadata.items() if name != "description"}
         bounds = {"minItems": least, "maxItems": most} if least else {"maxItems": most}
-        schema = {"type": "array", **bounds, "items": of_items, "example": list(example)}
+        shown = {"example": list(example)} if example else {}
+        schema = {"type": "array", **bounds, "items": of_items, **shown}
         super().__init__(description, schema=schema, **kwargs)
         self.item, self.least, self.most = item, least, most
 
@@ -185,8 +188,8 @@ class AddressField(Member[str]):
     """
 
     def __init__(self, description: str, *, native: bool = False, zero: bool = False, **kwargs: Any) -> None:
-        pattern = r"^(native|0x[0-9a-fA-F]{40})$" if native else r"^0x[0-9a-fA-F]{40}$"
-        super().__init__(description, schema={"type": "string", "pattern": pattern}, **kwargs)
+        schema = {"type": "string", "pattern": r"^(native|0x[0-9a-fA-F]{40})$"} if native else ADDRESS
+        super().__init__(description, schema=schema, **kwargs)
         self.native = native
         self.zero = zero
 
@@ -315,8 +318,14 @@ class HexField(Member[bytes]):
     """0x-prefixed bytes of a length between bounds."""
 
     def __init__(self, description: str, low: int, high: int, **kwargs: Any) -> None:
-        pattern = rf"^0x([0-9a-fA-F]{{2}}){{{low},{high}}}$"
-        super().__init__(description, schema={"type": "string", "pattern": pattern}, **kwargs)
+        # Not by a count in the pattern: RE2 (Go) takes at most 1,000, and others compile what it repeats.
+        schema = {
+            "type": "string",
+            "pattern": "^0x([0-9a-fA-F]{2})*$",
+            "minLength": 2 + 2 * low,
+            "maxLength": 2 + 2 * high,
+        }
+        super().__init__(description, schema=schema, **kwargs)
         self.low, self.high = low, high
 
     def parse(self, value: Any) -> bytes:

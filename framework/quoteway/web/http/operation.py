@@ -101,10 +101,11 @@ class Operation:
         async def list_tokens(call: Call) -> web.Response: ...
 
     ``group`` is the rate limit it counts against, ``status`` that of success. ``body_shape`` and
-    ``response_shape`` are OpenAPI schemas for what is no single object; the handler then reads the body.
-    ``failures`` are the statuses it has besides those of every operation and of wrong members. A query is
-    checked only where the operation has a schema for it: unknown query members are then refused like unknown
-    body members.
+    ``response_shape`` name OpenAPI schemas in ``shapes``, for what is no single object; the handler then
+    reads the body. ``cached``: the answer has an ETag; ``may_be_empty``: it
+    may be 204. ``failures`` are the statuses it has besides those of every operation and of wrong members.
+    A query is checked only where the operation has a schema for it: unknown query members are then refused
+    like unknown body members.
     """
 
     method: Literal["GET", "POST"]
@@ -122,8 +123,11 @@ class Operation:
     query: type[RequestSchema] | None = None
     body: type[RequestSchema] | None = None
     body_required: bool = True
-    body_shape: Mapping[str, Any] | None = None
-    response_shape: Mapping[str, Any] | None = None
+    body_shape: str | None = None
+    response_shape: str | None = None
+    shapes: Mapping[str, Any] = field(default_factory=dict)
+    cached: bool = False
+    may_be_empty: bool = False
     failures: tuple[int, ...] = ()
     needs_ready: bool = True
     light: Callable[[Mapping[str, str]], Mapping[str, Any] | None] | None = field(default=None, repr=False)
@@ -132,9 +136,9 @@ class Operation:
     @property
     def errors(self) -> list[int]:
         """The statuses of its errors."""
-        malformed = [400] if self.body or self.body_shape else []
+        malformed = [400, 408, 413, 415] if self.body or self.body_shape else []
         refused = [422] if self.path_schema or self.query or self.body else []
-        return sorted({*self.failures, *malformed, *refused, 401, 429, 503})
+        return sorted({*self.failures, *malformed, *refused, 401, 421, 429, 503})
 
     def __call__(self, handler: Handler, name: str = "") -> Operation:
         return replace(self, handler=handler, name=name or camel_case(handler.__name__))

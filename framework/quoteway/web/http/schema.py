@@ -6,9 +6,9 @@ Responses are open.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar
 
 from marshmallow import RAISE, ValidationError, fields, pre_load
 from marshmallow.exceptions import SCHEMA
@@ -37,12 +37,29 @@ def refuse_all(refused: Mapping[str, tuple[Reason, str]]) -> ValidationError:
     return ValidationError(errors.get(SCHEMA) or errors)
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a body is with some values of its member ``action``, for the OpenAPI document.
+
+    ``required`` are the members, by their names on the wire, that these actions need besides those that all
+    need; ``patterns`` are narrower than those of all.
+    """
+
+    actions: tuple[str, ...]
+    about: str
+    required: tuple[str, ...] = ()
+    patterns: Mapping[str, str] = field(default_factory=dict)
+
+
 class RequestSchema(WireSchema):
     """A closed request. ``networks`` gives the networks of the deployment at the time of the request.
 
     An empty string means "not given" (generated clients send empty members), so it is absent for an optional
     member and missing for a required one.
     """
+
+    cases: ClassVar[Mapping[str, Case]] = {}
+    """By the end of the name of their schema. Validation does not need them: the schema refuses the rest."""
 
     class Meta:
         unknown = RAISE

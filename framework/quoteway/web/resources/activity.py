@@ -16,10 +16,10 @@ MOST_TRANSACTIONS = 50
 
 
 class ActivityQuery(RequestSchema):
-    wallet = AddressField("Whose transactions", required=True)
-    network = NetworkField("On this network", required=True)
-    cursor = Text("The nextCursor of the page before", max_length=400)
-    limit = QueryInteger("Transactions of a page", 1, MOST_TRANSACTIONS, load_default=25)
+    wallet = AddressField("Account whose transactions are listed", required=True)
+    network = NetworkField("Network to read", required=True)
+    cursor = Text("Value of `nextCursor` of the page before", max_length=400)
+    limit = QueryInteger("Number of transactions on a page", 1, MOST_TRANSACTIONS, load_default=25)
 
 
 @get(

@@ -13,6 +13,7 @@ from quoteway.evm import permit2
 from quoteway.evm.address import parse_address
 from quoteway.models import NATIVE, Address, Token
 from quoteway.networks import Network
+from quoteway.web.http import fields
 from quoteway.web.http.fields import AddressField, Member, NetworkField
 from quoteway.web.http.operation import Call, get, post
 from quoteway.web.http.schema import refuse
@@ -27,7 +28,9 @@ from quoteway.web.resources.wallet_reads import (
 )
 from quoteway.web.wire import allowances as wire
 from quoteway.web.wire.actions import Action
-from quoteway.web.wire.rows import Missing
+from quoteway.web.wire.holdings import (
+    Missing,
+)
 from quoteway.web.wire.view import Wire
 
 MAX_READS = 6_000
@@ -37,8 +40,8 @@ CALL_FAILED, LOGS_UNAVAILABLE = "call_failed", "logs_unavailable"
 
 
 class ApprovalsQuery(FreshQuery):
-    wallet = AddressField("Whose approvals", required=True)
-    network = NetworkField("On this network; on all when left out")
+    wallet = AddressField("Account whose approvals are listed", required=True)
+    network = NetworkField("Network to read. Left out: all")
     tokens = tokens_field()
 
 
@@ -46,7 +49,6 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
     """The approvals to revoke."""
 
     kinds = ("erc20", "permit2")
-    _address: Mapping[str, Any] = {"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}
     schema = {
         "type": "array",
         "minItems": 1,
@@ -56,9 +58,14 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
             "additionalProperties": False,
             "required": ["token", "spender"],
             "properties": {
-                "token": _address,
-                "spender": _address,
-                "kind": {"type": "string", "enum": list(kinds), "default": "erc20"},
+                "token": {**fields.ADDRESS, "description": "Token of the approval"},
+                "spender": {**fields.ADDRESS, "description": "Account that may take the token now"},
+                "kind": {
+                    "type": "string",
+                    "enum": list(kinds),
+                    "default": "erc20",
+                    "description": "Which contract keeps the allowance: `erc20` the token, `permit2` Permit2",
+                },
             },
         },
     }
@@ -84,9 +91,9 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
 
 
 class RevokeBody(FreshBody):
-    address = AddressField("Who signs: the wallet whose approvals end", required=True)
-    network = NetworkField("Where", required=True)
-    approvals = GrantsField("As `GET /v2/portfolio/approvals` shows them", required=True)
+    address = AddressField("Account that signs, and whose approvals end", required=True)
+    network = NetworkField("Network of the approvals", required=True)
+    approvals = GrantsField("Approvals to revoke, as `GET /v2/portfolio/approvals` shows them", required=True)
 
 
 @get(

@@ -29,7 +29,12 @@ from quoteway.web.resources.wallet_tokens import (
     named_tokens,
     tokens_to_read,
 )
-from quoteway.web.wire.rows import Balances, BalancesOfWallets, Missing, ValuedHolding
+from quoteway.web.wire.holdings import (
+    Balances,
+    BalancesOfWallets,
+    Missing,
+    ValuedHolding,
+)
 from quoteway.web.wire.view import Wire
 
 MAX_WALLETS = 20
@@ -38,9 +43,9 @@ VALUES_WAIT_S = 0.25
 MOST_NAMED = 200
 """How many unlisted tokens of a network get symbol and name in one request; later ones get the rest."""
 
-_INCLUDE_NATIVE = "Whether the native coin is read too"
+_INCLUDE_NATIVE = "Whether the balance of the native coin is read too"
 _INCLUDE_UNLISTED = (
-    "Whether totalUsd counts tokens that no catalog lists, and those whose price is not anchored, for what "
+    "Whether `totalUsd` counts tokens that no catalog lists, and those whose price is not anchored, at what "
     "they can be sold for"
 )
 _MEMBERS = (
@@ -62,16 +67,18 @@ _MEMBERS = (
 
 
 class BalancesQuery(FreshQuery):
-    wallet = AddressField("Whose balances", required=True)
-    network = NetworkField("On this network; on all when left out")
+    wallet = AddressField("Account whose balances are read", required=True)
+    network = NetworkField("Network to read. Left out: all")
     tokens = tokens_field()
     include_native = QueryBoolean(_INCLUDE_NATIVE, load_default=True)
     include_unlisted = QueryBoolean(_INCLUDE_UNLISTED, load_default=False)
 
 
 class BalancesBody(FreshBody):
-    wallets = ListOf("Whose balances", AddressField("A wallet"), MAX_WALLETS, least=1, required=True)
-    network = NetworkField("On this network; on all when left out")
+    wallets = ListOf(
+        "Accounts whose balances are read", AddressField("A wallet"), MAX_WALLETS, least=1, required=True
+    )
+    network = NetworkField("Network to read. Left out: all")
     tokens = ListOf(
         f"Token addresses, at most {MAX_TOKENS} over all networks; the zero address is the native coin. Left "
         "out: the tokens listed by this deployment, of which only those held are shown.",

@@ -26,15 +26,25 @@ from quoteway.web.http.operation import NO_STORE, Call
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.rows import Page
 
+FROM_MEMORY = (
+    "Rows are served from memory and read anew in the background: `updatedAt` says how old they are, and "
+    "`partial` names providers without an answer. Ask again while there are any."
+)
+
+ONE_ROW = (
+    "The row of the list, from memory; where no list has it, what its provider reads from the chain by the "
+    "id. A malformed id is 404, as one that no provider knows."
+)
+
 T = TypeVar("T")
 D = TypeVar("D", Pool, Vault)
 Row = Mapping[str, Any]
 
 
 class PageQuery(RequestSchema):
-    limit = QueryInteger("Rows of a page", 1, 200, load_default=50)
+    limit = QueryInteger("Number of rows on a page", 1, 200, load_default=50)
     cursor = Text(
-        "nextCursor of the page before",
+        "Value of `nextCursor` of the page before",
         max_length=300,
         pattern=r"[A-Za-z0-9_-]+",
         hint="must be a nextCursor of this list",
@@ -256,7 +266,9 @@ def read_cursor(cursor: str) -> tuple[str, int]:
 def sort_field(*members: str) -> Choice:
     """``sort`` of a query: each of these members, and with ``-`` before it for descending."""
     choices = [sign + member for member in members for sign in ("", "-")]
-    return Choice("The member to sort by; - before it for descending", choices)
+    return Choice(
+        "Member to sort by, ascending; with `-` before it descending. Rows without it come last", choices
+    )
 
 
 def names_token(text: str, token: Token) -> bool:

@@ -13,7 +13,10 @@ from quoteway.web.http import fields
 from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import RequestSchema, invalid
 
-_MIN_BLOCK = "The answer is of this block or a later one: the newest that the caller's own node has shown it"
+_MIN_BLOCK = (
+    "Number of a block, such as the newest of the caller's own node: the answer is of this block or a later "
+    "one"
+)
 _LAST_BLOCK = (1 << 53) - 1
 
 
@@ -22,7 +25,7 @@ class FreshBody(RequestSchema):
 
     min_block = fields.StrictInteger(_MIN_BLOCK, 0, _LAST_BLOCK)
     after_transaction = fields.HexField(
-        "The answer is of the block of this transaction, by its hash, or a later one", 32, 32
+        "Hash of a transaction: the answer is of its block or a later one", 32, 32
     )
 
 

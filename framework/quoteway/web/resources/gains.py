@@ -15,7 +15,9 @@ from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources.balances import VALUES_WAIT_S
 from quoteway.web.resources.positions import PositionsQuery, positions_of
-from quoteway.web.wire.rows import HeldPosition
+from quoteway.web.wire.holdings import (
+    HeldPosition,
+)
 from quoteway.web.wire.view import Wire
 from quoteway.web.wire.wallet_past import Gains, PositionGain
 

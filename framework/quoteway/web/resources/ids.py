@@ -80,12 +80,14 @@ class VaultPathField(PoolPathField):
 
 class PoolPath(RequestSchema):
     resource = PoolPathField(
-        "{chainId}:{address}, or {chainId}:{32-byte id} on v4", data_key="poolId", required=True
+        "Id of the pool: {chainId}:{address}, or {chainId}:{32-byte id} for Uniswap v4",
+        data_key="poolId",
+        required=True,
     )
 
 
 class VaultPath(RequestSchema):
-    resource = VaultPathField("{chainId}:{vaultAddress}", data_key="vaultId", required=True)
+    resource = VaultPathField("Id of the vault: {chainId}:{address}", data_key="vaultId", required=True)
 
 
 @dataclass(frozen=True, slots=True)

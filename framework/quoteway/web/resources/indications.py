@@ -27,9 +27,17 @@ MOST_RUNGS = 8
 class PairQuery(FeeQuery, FreshQuery):
     """Two tokens of one network."""
 
-    network = fields.NetworkField("The network of both tokens", required=True)
-    from_token = fields.AddressField("What is sold: an ERC-20 address, or native", native=True, required=True)
-    to_token = fields.AddressField("What is bought: an ERC-20 address, or native", native=True, required=True)
+    network = fields.NetworkField("Network of both tokens", required=True)
+    from_token = fields.AddressField(
+        "Token to sell: an ERC-20 address; `native` or the zero address for the native coin",
+        native=True,
+        required=True,
+    )
+    to_token = fields.AddressField(
+        "Token to buy: an ERC-20 address; `native` or the zero address for the native coin",
+        native=True,
+        required=True,
+    )
 
     @validates_schema
     def check_tokens(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -49,7 +57,7 @@ class DepthQuery(PairQuery):
 
     amount = EITHER_AMOUNT
     side = SIDE
-    rungs = fields.QueryInteger("How many amounts", 1, MOST_RUNGS, load_default=5)
+    rungs = fields.QueryInteger("Number of amounts", 1, MOST_RUNGS, load_default=5)
 
     @validates_schema
     def check_amounts(self, data: Mapping[str, Any], **kwargs: Any) -> None:

@@ -15,10 +15,10 @@ from quoteway.web.http.schema import RequestSchema, refuse_all
 MOST_BPS = 1_000
 """The most that any deployment may allow; ``[quotes] max_fee_bps`` is that of this one."""
 _BPS = (
-    "A fee on the output, in basis points; toAmount and its minimum are after it. With side exactOut it is "
-    "on what the pools take; fromAmount and its maximum have it in them. Needs feeRecipient"
+    "Fee of the integrator, in basis points of the output; `toAmount` and `toAmountMin` are net of it. With "
+    "`exactOut` of what the pools take; `fromAmount` and `fromAmountMax` contain it. Needs `feeRecipient`"
 )
-_RECIPIENT = "Who gets the fee, in the token bought; with side exactOut in the token sold. Needs feeBps"
+_RECIPIENT = "Account that receives the fee, in `toToken`; with `exactOut` in `fromToken`. Needs `feeBps`"
 
 
 class FeeBody(RequestSchema):

@@ -45,6 +45,9 @@ REFUSAL_TIMEOUT_S = 1.0
     tag="deployment",
     query=catalog.PageQuery,
     needs_ready=False,
+    cached=True,
+    description="Made at each request: how the calls of each provider did in the worker that answers, and "
+    "for one that is not enabled the reason.",
 )
 async def list_providers(call: Call) -> web.Response:
     async def collect() -> catalog.Listing:
@@ -205,7 +208,15 @@ async def _healthy(call: Call, provider: Provider) -> bool | None:
     return outcome.value if type(outcome.value) is bool else None
 
 
-@get("/v2/networks", "Networks of this deployment", NetworkPage, tag="deployment", query=catalog.PageQuery)
+@get(
+    "/v2/networks",
+    "Networks of this deployment",
+    NetworkPage,
+    tag="deployment",
+    query=catalog.PageQuery,
+    cached=True,
+    description="All networks that providers or the configuration name, with what is served on each.",
+)
 async def list_networks(call: Call) -> web.Response:
     async def collect() -> catalog.Listing:
         registry = call.gateway.registry

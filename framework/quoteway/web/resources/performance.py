@@ -13,7 +13,7 @@ from quoteway.web.wire.view import Wire
 
 class ProviderPath(RequestSchema):
     provider = Text(
-        "The id of a swap provider",
+        "Id of a swap provider",
         max_length=64,
         pattern=r"[a-z0-9][a-z0-9-]*",
         hint="must be the id of a provider",

@@ -16,7 +16,7 @@ from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider, Provider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import refuse_all
+from quoteway.web.http.schema import Case, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.freshness import FreshQuery, at_least
 from quoteway.web.resources.ids import PoolPath, owner_of, show
@@ -34,19 +34,55 @@ class PoolBody(DeadlineBody):
     """``amount`` is base units of ``asset``; ``collect`` needs neither. ``useNative`` gives and takes the
     native coin where the pool holds its wrapped form; an ``asset`` that is the native coin says so too."""
 
-    action = fields.Action("What to do with liquidity", ("add", "remove", "collect"), required=True)
-    address = fields.AddressField("Who signs, pays and holds the position", required=True)
-    amount = fields.AmountOrMax("Base units of asset; max takes everything out", minimum=1)
-    asset = fields.AddressField("The token that amount counts: one of the pool, or its shares", native=True)
-    slippage_bps = fields.SlippageField("How far the amounts may move against the caller, in basis points")
-    recipient = fields.AddressField("Who is paid, or owns the new position; address when left out")
-    tick_lower = fields.StrictInteger("Where a v3 or v4 position begins", -TICK_LIMIT, TICK_LIMIT)
-    tick_upper = fields.StrictInteger("Where a v3 or v4 position ends", -TICK_LIMIT, TICK_LIMIT)
+    cases = {
+        "Add": Case(
+            ("add",),
+            "Adds liquidity: `amount` is exact, of one of the pool's tokens.",
+            ("amount", "asset"),
+            {"amount": fields.Amount.patterns[1]},
+        ),
+        "Remove": Case(("remove",), "Removes liquidity.", ("amount", "asset")),
+        "Collect": Case(("collect",), "Collects fees; needs neither `amount` nor `asset`."),
+    }
+
+    action = fields.Action(
+        "Whether to add or remove liquidity, or to collect fees", ("add", "remove", "collect"), required=True
+    )
+    address = fields.AddressField(
+        "Account that signs the transactions, pays, and owns the position", required=True
+    )
+    amount = fields.AmountOrMax(
+        "Amount in base units of `asset`; `max` removes the whole position", minimum=1
+    )
+    asset = fields.AddressField(
+        "Token that `amount` counts: one of the pool's tokens, or the token of its shares; "
+        "`native` or the zero address for the native coin",
+        native=True,
+    )
+    slippage_bps = fields.SlippageField(
+        "How far the amounts may change to the caller's disadvantage, in basis points"
+    )
+    recipient = fields.AddressField(
+        "Account that receives the outputs, or owns a new position. Left out: `address`"
+    )
+    tick_lower = fields.StrictInteger(
+        "Lower tick of a new v3 or v4 position, a multiple of the pool's tick spacing. Left out: the lowest",
+        -TICK_LIMIT,
+        TICK_LIMIT,
+    )
+    tick_upper = fields.StrictInteger(
+        "Upper tick of a new v3 or v4 position, a multiple of the pool's tick spacing. Left out: the highest",
+        -TICK_LIMIT,
+        TICK_LIMIT,
+    )
     position_id = fields.Text(
-        "The position to add to, remove from or collect", max_length=100, pattern=r"[0-9A-Za-z:._-]{1,100}"
+        "Id of the position to add to, remove from or collect. Left out: a new position for "
+        "`add`, else the only one of the wallet in the pool",
+        max_length=100,
+        pattern=r"[0-9A-Za-z:._-]{1,100}",
     )
     use_native = fields.StrictBoolean(
-        "Pay and be paid in the native coin where the pool holds its wrapped form", load_default=False
+        "Whether to pay and receive the native coin where the pool holds its wrapped form", load_default=False
     )
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
@@ -68,31 +104,39 @@ class PoolBody(DeadlineBody):
 class PoolActionBody(PoolBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = fields.Text("A quote whose minimums the action keeps", max_length=4_096)
+    quote_id = fields.Text("Quote of the same request, whose minimums the action keeps", max_length=4_096)
 
 
 class PoolsQuery(catalog.PageQuery):
-    network = fields.NetworkField("Pools of this network")
-    protocol = fields.Text("Pools of this protocol", max_length=64)
-    token = fields.Text("Pools of this token, by symbol or address", max_length=64)
-    query = fields.Text("Text in the id, the protocol or the symbols", max_length=100)
-    min_tvl_usd = fields.QueryNumber("Pools worth at least this, in US dollars")
+    network = fields.NetworkField("Only pools of this network")
+    protocol = fields.Text("Only pools of this protocol", max_length=64)
+    token = fields.Text("Only pools of this token, by symbol or address", max_length=64)
+    query = fields.Text("Only pools with this text in the id, the protocol or the symbols", max_length=100)
+    min_tvl_usd = fields.QueryNumber("Only pools with at least this `tvlUsd`, in US dollars")
     sort = catalog.sort_field("tvlUsd", "apr", "volume24hUsd", "fees24hUsd")
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
-    wallet = fields.AddressField("Whose positions", required=True)
+    wallet = fields.AddressField("Account whose positions are listed", required=True)
 
 
 POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)
 
 
-@get("/v2/pools", "Pools", PoolPage, query=PoolsQuery)
+@get("/v2/pools", "Pools", PoolPage, query=PoolsQuery, cached=True, description=catalog.FROM_MEMORY)
 async def list_pools(call: Call) -> web.Response:
     return await catalog.list_of_network(call, POOLS, _selected, partial(_render, call))
 
 
-@get("/v2/pools/{poolId}", "One pool, as it is listed", PoolEntry, path_schema=PoolPath, failures=(404, 502))
+@get(
+    "/v2/pools/{poolId}",
+    "One pool, as it is listed",
+    PoolEntry,
+    path_schema=PoolPath,
+    cached=True,
+    failures=(404, 502),
+    description=catalog.ONE_ROW,
+)
 async def get_pool(call: Call) -> web.Response:
     return await show(call, POOLS, partial(_render, call))
 
@@ -136,6 +180,7 @@ async def _read_request(call: Call) -> tuple[PoolRequest, str]:
     "/v2/pools/{poolId}/positions",
     "A wallet's positions in a pool",
     PositionPage,
+    description="Read from the chain at one block. `partial` names a provider that could not look for all.",
     path_schema=PoolPath,
     query=PositionsQuery,
     failures=(404, 502),

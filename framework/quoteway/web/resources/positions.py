@@ -19,12 +19,16 @@ from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
 from quoteway.web.resources.balances import VALUES_WAIT_S
 from quoteway.web.resources.freshness import FreshQuery, at_least_there
-from quoteway.web.wire.rows import HeldPosition, PortfolioPosition, Positions
+from quoteway.web.wire.holdings import (
+    HeldPosition,
+    PortfolioPosition,
+    Positions,
+)
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
-    wallet = AddressField("Whose positions", required=True)
-    network = NetworkField("On this network; on all when left out")
+    wallet = AddressField("Account whose positions are listed", required=True)
+    network = NetworkField("Network to read. Left out: all")
 
 
 @get(

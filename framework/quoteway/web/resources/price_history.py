@@ -18,8 +18,10 @@ from quoteway.web.wire.view import Wire
 
 
 class PriceHistoryQuery(SeriesQuery):
-    network = NetworkField("The network of the token", required=True)
-    token = AddressField("The token; the zero address is the native coin", native=True, required=True)
+    network = NetworkField("Network of the token", required=True)
+    token = AddressField(
+        "Address of the token; the zero address or `native` for the native coin", native=True, required=True
+    )
 
 
 @get(

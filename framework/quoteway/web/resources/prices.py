@@ -8,8 +8,10 @@ from quoteway.web.http.fields import AddressesField, NetworkField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.resources.wallet_reads import NO_TOKEN
+from quoteway.web.wire.holdings import (
+    Missing,
+)
 from quoteway.web.wire.prices import PricedToken, Prices
-from quoteway.web.wire.rows import Missing
 from quoteway.web.wire.view import Wire
 
 MOST_TOKENS = 100
@@ -18,7 +20,7 @@ WAIT_S = 1.0
 
 
 class PricesQuery(RequestSchema):
-    network = NetworkField("The network of the tokens", required=True)
+    network = NetworkField("Network of the tokens", required=True)
     tokens = AddressesField(
         f"Token addresses separated by commas, at most {MOST_TOKENS}; the zero address is the native coin",
         MOST_TOKENS,

@@ -18,6 +18,14 @@ from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import Quote, ShownQuote, SwapQuote
 from quoteway.web.wire.view import Wire
 
+_QUOTE = """Asks every enabled provider that serves the request, checks the answers, and gives the best quote.
+`quoteId` is signed and holds the quote: exchange it for an action as often as needed until it
+expires. Nothing is reserved or sent."""
+_ACTION = """Gives unsigned transactions, decoded again from their bytes and simulated in their order, with
+the approvals that the wallet needs now. The same request at the same block gives the same bytes. What
+simulation or checks refuse is an error, never a worse minimum."""
+_EXCHANGE = " The body may be empty."
+
 ReadRequest = Callable[[Call], Awaitable[tuple[Request, str | None]]]
 """Reads the request of a call, and the id of the one provider to ask for it."""
 
@@ -34,8 +42,9 @@ class DeadlineBody(ConsentBody):
     """The body of what can have a deadline on chain."""
 
     deadline = fields.StrictInteger(
-        "Until when the transactions may execute, in Unix seconds: 60 seconds to 24 hours from now. "
-        "Left out: `quotes.action_deadline_s` after the action",
+        "Time until which the transactions may be executed, in Unix seconds: 60 seconds to 24 "
+        "hours from now. Left out: the setting `quotes.action_deadline_s` (seconds), counted "
+        "from the action",
         0,
         (1 << 53) - 1,
     )
@@ -65,7 +74,15 @@ class Quotable:
                 return await self.answer(call)
 
         path, path_schema = f"{self.path}/quote", self.path_schema
-        declared = post_quotes(path, summary, response, path_schema=path_schema, body=body, failures=failures)
+        declared = post_quotes(
+            path,
+            summary,
+            response,
+            description=_QUOTE,
+            path_schema=path_schema,
+            body=body,
+            failures=failures,
+        )
         return declared(create_quote, f"create{self.noun}Quote")
 
     async def answer(self, call: Call) -> Wire:
@@ -134,6 +151,7 @@ class Quotable:
             path,
             summary,
             response,
+            description=_ACTION if body else _ACTION + _EXCHANGE,
             status=201,
             path_schema=path_schema,
             body=body or ConsentBody,

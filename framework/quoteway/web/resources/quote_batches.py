@@ -47,7 +47,7 @@ class QuoteBodies(Member[Sequence[Any]]):
 
 
 class SwapQuotesBody(RequestSchema):
-    quotes = QuoteBodies("Each is a body of POST /v2/swaps/quote", required=True)
+    quotes = QuoteBodies("Requests, each a body of `POST /v2/swaps/quote`", required=True)
 
 
 @post(

@@ -27,37 +27,45 @@ class RoutingBody(RequestSchema):
     not asked.
     """
 
-    max_hops = fields.StrictInteger("The most pools on any way through the route", 1, 4, example=2)
-    max_legs = fields.StrictInteger("The most pools in the whole route", 1, 64, example=8)
+    max_hops = fields.StrictInteger("Most pools on a path of the route", 1, 4, example=2)
+    max_legs = fields.StrictInteger("Most pools in the whole route", 1, 64, example=8)
     protocols = fields.ListOf(
-        "Use these protocols alone: names as routes show them, or ids of providers",
+        "Only protocols that the route may use: names as routes show them, or ids of providers",
         _NAME,
         MOST_NAMES,
         least=1,
         example=["uniswap-v3", "lifi"],
     )
-    exclude_protocols = fields.ListOf("Do not use these protocols", _NAME, MOST_NAMES, example=["uniswap-v2"])
+    exclude_protocols = fields.ListOf(
+        "Protocols that the route may not use: names as routes show them, or ids of providers",
+        _NAME,
+        MOST_NAMES,
+        example=["uniswap-v2"],
+    )
     pools = fields.ListOf(
-        "Use these pools alone, all on the first network: {chainId}:{address}, or {chainId}:{32-byte id}",
+        "Only pools that the route may use, all on the first network: {chainId}:{address}, or "
+        "{chainId}:{32-byte id}",
         _POOL,
         MOST_NAMES,
         least=1,
         example=["1:0x88e6A0c2dDD26FEEb64F039a2c41296FcB3f5640"],
     )
     exclude_pools = fields.ListOf(
-        "Do not use these pools",
+        "Pools that the route may not use, all on the first network",
         _POOL,
         MOST_NAMES,
         example=["1:0x8ad599c3A0ff1De082011EFDDc58f1908eb6e6D8"],
     )
     max_price_impact_bps = fields.StrictInteger(
-        "The most that the price of the trade may be below that of the pools before it, in basis points",
+        "Highest price impact that is accepted: how far the price of the trade may be below "
+        "that of the pools before it, in basis points",
         0,
         10_000,
         example=100,
     )
     gas_price_wei = fields.GasPrice(
-        "What a unit of gas costs, in wei, in place of the network's price, where quotes are compared"
+        "Price of a unit of gas with which quotes are compared, in wei in decimal digits. "
+        "Left out: the network's price"
     )
 
     @validates_schema(skip_on_field_errors=False)

@@ -21,7 +21,7 @@ from quoteway.web.rpc.calls import RPC, RpcCalls
 from quoteway.web.rpc.long_answers import written
 from quoteway.web.rpc.parsing import MAX_BATCH, MAX_ID, MAX_ID_CHARS, RpcCall, parse
 from quoteway.web.rpc.paths import RpcPath
-from quoteway.web.wire.errors import RpcAnswer
+from quoteway.web.wire.errors import RpcFailure, RpcResult
 
 _JSON_HEADERS = {**NO_STORE, "Content-Type": "application/json"}
 
@@ -34,11 +34,13 @@ def _plain_path(members: Mapping[str, str]) -> Mapping[str, Any] | None:
 
 _CALL = {
     "type": "object",
+    "description": "Call of JSON-RPC 2.0",
     "required": ["jsonrpc", "method"],
     "properties": {
-        "jsonrpc": {"type": "string", "const": "2.0", "description": "The version"},
+        "jsonrpc": {"type": "string", "enum": ["2.0"], "description": "Version of JSON-RPC"},
         "id": {
-            "description": "The caller's own, given back. A call without it is a notification: not answered",
+            "description": "Id of the call, which its answer repeats. A call without it is a notification, "
+            "which is not answered",
             "oneOf": [
                 {"type": "integer", "minimum": -MAX_ID, "maximum": MAX_ID},
                 {"type": "string", "maxLength": MAX_ID_CHARS},
@@ -48,18 +50,40 @@ _CALL = {
         },
         "method": {
             "type": "string",
-            "description": "A read-only method of the list; others are -32601",
+            "description": "Name of a method that only reads, such as `eth_call`; another one is refused "
+            "with -32601",
             "example": "eth_blockNumber",
         },
         "params": {
-            "description": "As the method takes them, by position; null is none",
+            "description": "Parameters of the method in their order. Null or left out: none",
             "type": ["array", "null"],
             "maxItems": MAX_PARAMS,
             "items": {},
         },
     },
 }
-_BODY = {"oneOf": [_CALL, {"type": "array", "maxItems": MAX_BATCH, "items": _CALL}]}
+_SHAPES: Mapping[str, Any] = {
+    "RpcCall": _CALL,
+    "RpcBatch": {
+        "type": "array",
+        "description": "Calls that are answered in one answer",
+        "maxItems": MAX_BATCH,
+        "items": "RpcCall",
+    },
+    "RpcRequest": {"description": "One call, or a batch", "oneOf": ["RpcCall", "RpcBatch"]},
+    "RpcResult": RpcResult,
+    "RpcFailure": RpcFailure,
+    "RpcAnswer": {"description": "The answer to one call", "oneOf": ["RpcResult", "RpcFailure"]},
+    "RpcAnswers": {
+        "type": "array",
+        "description": "The answers to a batch, in the order of its calls",
+        "items": "RpcAnswer",
+    },
+    "RpcResponse": {
+        "description": "The answer to one call, or those to a batch",
+        "oneOf": ["RpcAnswer", "RpcAnswers"],
+    },
+}
 _DESCRIPTION = f"""One call or a batch of up to {MAX_BATCH}, answered in its order. Each call counts against
 the rate limit. What is refused of a well-formed call is an error object with the caller's id, as clients
 expect: -32601 for the method, -32602 for the parameters, -32000 for an unknown filter, each with
@@ -71,12 +95,14 @@ notification, which is not answered: 204 when there is nothing else."""
 @post(
     "/v2/rpc/{chainId}",
     "Read-only JSON-RPC 2.0",
-    RpcAnswer,
+    RpcResult,
     description=_DESCRIPTION,
     group="rpc",
     path_schema=RpcPath,
-    body_shape=_BODY,
-    response_shape={"oneOf": [RpcAnswer, {"type": "array", "items": RpcAnswer}]},
+    body_shape="RpcRequest",
+    response_shape="RpcResponse",
+    shapes=_SHAPES,
+    may_be_empty=True,
     failures=(502,),
     light=_plain_path,
 )

@@ -24,6 +24,10 @@ from quoteway.web.wire.view import Wire
 
 INTERVALS_S: Mapping[str, int] = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
 
+_DESCRIPTION = """From an index where there is one, else from the node's state and logs: `method` says which.
+A value that is not known is null. A series is read in the background: before the first read has ended every
+value is null with the reason `provider_timeout`; ask again in some seconds."""
+
 OLD_IN_CROWD_S = POLICY.old_s
 """How old a rendered series may be that is sent while many are rendered; ``updatedAt`` shows it. The shortest
 interval is an hour."""
@@ -33,9 +37,9 @@ Show: TypeAlias = Callable[[Capability, str, Call], Awaitable[Wire]]
 
 
 class SeriesQuery(RequestSchema):
-    from_ = QueryInteger("Unix seconds; 30 days before to when left out", 0, 2**33)
-    to = QueryInteger("Unix seconds; now when left out", 0, 2**33)
-    interval = Choice("Time between points", tuple(INTERVALS_S), load_default="1d")
+    from_ = QueryInteger("Start of the series, in Unix seconds. Left out: 30 days before `to`", 0, 2**33)
+    to = QueryInteger("End of the series, in Unix seconds. Left out: now", 0, 2**33)
+    interval = Choice("Time between points: an hour, a day or a week", tuple(INTERVALS_S), load_default="1d")
 
     @validates_schema
     def check_span(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -55,7 +59,14 @@ def series_operations(
     for metric, title in metrics.items():
         path, summary = f"/v2/{noun}s/{{{noun}Id}}/{metric}", f"{title} of a {noun} over time"
         declared = get(
-            path, summary, SeriesView, path_schema=path_schema, query=SeriesQuery, failures=(404, 502)
+            path,
+            summary,
+            SeriesView,
+            description=_DESCRIPTION,
+            cached=True,
+            path_schema=path_schema,
+            query=SeriesQuery,
+            failures=(404, 502),
         )
         handler = partial(_answer, show, capability, metric)
         yield declared(handler, f"get{noun.capitalize()}{metric.capitalize()}")

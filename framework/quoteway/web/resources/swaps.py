@@ -29,36 +29,47 @@ from quoteway.web.wire.quotes import BridgeAction, BridgeQuote, ShownQuote, Swap
 from quoteway.web.wire.rows import BridgeRouteEntry, RoutePage
 from quoteway.web.wire.view import Wire
 
-_SLIPPAGE = "How far below the quoted amount the minimum may be, in basis points"
+_SLIPPAGE = "How far the minimum output may be below the quoted one, in basis points"
 
 
 class Transfer(DeadlineBody):
     """What a swap and a bridge transfer have in common."""
 
-    address = fields.AddressField("Who signs, and pays what is sold", required=True)
-    from_chain = fields.NetworkField("The network of fromToken")
-    from_token = fields.AddressField("What is sold: an ERC-20 address, or native", native=True, required=True)
-    to_address = fields.AddressField("Who is paid; address when left out")
-    to_chain = fields.NetworkField("The network of toToken")
-    to_token = fields.AddressField("What is bought: an ERC-20 address, or native", native=True, required=True)
-    refund_address = fields.AddressField(
-        "Who is paid back on the first network when a transfer does not arrive; address when left out"
+    address = fields.AddressField("Account that signs the transactions and pays", required=True)
+    from_chain = fields.NetworkField("Network of `fromToken`")
+    from_token = fields.AddressField(
+        "Token to sell: an ERC-20 address; `native` or the zero address for the native coin",
+        native=True,
+        required=True,
     )
-    provider = fields.Text("Ask this provider alone", max_length=64)
+    to_address = fields.AddressField("Account that receives the output. Left out: `address`")
+    to_chain = fields.NetworkField("Network of `toToken`. Left out: `network`, else `fromChain`")
+    to_token = fields.AddressField(
+        "Token to buy: an ERC-20 address; `native` or the zero address for the native coin",
+        native=True,
+        required=True,
+    )
+    refund_address = fields.AddressField(
+        "Account that receives the refund, on the first network, when a transfer is not "
+        "filled. Left out: `address`. Only for transfers to another network"
+    )
+    provider = fields.Text("Id of the only provider to ask. Left out: all enabled ones", max_length=64)
     approval_mode = fields.Choice(
-        "Whether a Permit2 allowance comes as a transaction or as typed data to sign",
+        "How a Permit2 allowance is given: `transactions` by a transaction, "
+        "`permit2-signature` by typed data to sign",
         ("transactions", "permit2-signature"),
         load_default="transactions",
     )
 
 
 SIDE = fields.Choice(
-    "Which amount is exact: exactOut buys `amount` of toToken, for at most fromAmountMax",
+    "Which amount is exact: `exactIn` sells `amount` of `fromToken`; `exactOut` buys `amount` of `toToken`, "
+    "for at most `fromAmountMax`",
     SIDES,
     load_default="exactIn",
 )
 EITHER_AMOUNT = fields.Amount(
-    "What is sold, in base units of fromToken; with exactOut what is bought, in base units of toToken",
+    "Amount to sell, in base units of `fromToken`; with `exactOut` amount to buy, in base units of `toToken`",
     minimum=1,
     required=True,
 )
@@ -66,18 +77,19 @@ EITHER_AMOUNT = fields.Amount(
 
 class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
     """``network`` names both ends; ``fromChain`` and ``toChain`` name them apart and must not contradict
-    it. ``atomicBatch`` says whether the wallet sends several calls as one. Left out, nobody knows.
+    it. ``atomicBatch`` says whether the wallet sends several calls as one; left out, this is not known.
     """
 
     amount = EITHER_AMOUNT
-    network = fields.NetworkField("Both ends, where they are one network")
+    network = fields.NetworkField("Network of both tokens. Required unless `fromChain` is given")
     side = SIDE
     slippage_bps = fields.SlippageOrAuto(
-        f"{_SLIPPAGE}. `auto`, within one network: the gateway chooses {LOW_BPS} to {HIGH_BPS}"
+        f"{_SLIPPAGE}; with `exactOut` how far the maximum input may be above it. `auto`, within one "
+        f"network: the gateway chooses {LOW_BPS} to {HIGH_BPS}"
     )
     certificate = fields.Choice(
-        "`full`: adds to `optimality` what proves its bound: a price per token, and the pools with digests "
-        "of their states. Without one there is the warning `certificate_unavailable`",
+        "`full`: adds to `optimality` the proof of its bound: a price for each token, and the pools with "
+        "digests of their states. Where there is none, the quote has the warning `certificate_unavailable`",
         ("full",),
     )
     atomic_batch = fields.StrictBoolean(
@@ -132,10 +144,10 @@ class EndField(fields.NetworkField):
 
 
 class BridgeQuoteBody(Transfer):
-    amount = fields.Amount("What is sold, in base units of fromToken", minimum=1, required=True)
+    amount = fields.Amount("Amount to send, in base units of `fromToken`", minimum=1, required=True)
     slippage_bps = fields.SlippageField(_SLIPPAGE)
-    from_chain = EndField("The network of fromToken", required=True)
-    to_chain = EndField("The network of toToken, another one", required=True)
+    from_chain = EndField("Network of `fromToken`", required=True)
+    to_chain = EndField("Network of `toToken`; another one than `fromChain`", required=True)
 
     @validates_schema
     def check_ends(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -144,8 +156,8 @@ class BridgeQuoteBody(Transfer):
 
 
 class RoutesQuery(catalog.PageQuery):
-    from_chain = fields.NetworkField("Routes that begin here")
-    to_chain = fields.NetworkField("Routes that end here")
+    from_chain = fields.NetworkField("Only routes that leave this network")
+    to_chain = fields.NetworkField("Only routes that arrive on this network")
 
 
 def ends(data: Mapping[str, Any]) -> tuple[Network | None, Network | None]:
@@ -262,6 +274,7 @@ def _without_route(message: str) -> UpstreamError:
     "/v2/swaps/quote/{quoteId}",
     "Read a quote back from its token",
     SwapQuote,
+    description="Made from the token alone, also of an expired quote: what the token does not hold is null.",
     group="quotes",
     failures=(404,),
 )
@@ -271,7 +284,14 @@ async def get_swap_quote(call: Call) -> Wire:
     return SwapQuote.render(ShownQuote(sealed, int(gateway.runtime.clock())), call.networks)
 
 
-@get("/v2/bridges/routes", "Routes between two networks", RoutePage, query=RoutesQuery)
+@get(
+    "/v2/bridges/routes",
+    "Routes between two networks",
+    RoutePage,
+    query=RoutesQuery,
+    cached=True,
+    description=catalog.FROM_MEMORY,
+)
 async def list_bridge_routes(call: Call) -> web.Response:
     origin: Network | None = call.query.get("from_chain")
     target: Network | None = call.query.get("to_chain")

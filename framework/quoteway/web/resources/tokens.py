@@ -29,15 +29,23 @@ _ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
 
 class TokensQuery(catalog.PageQuery):
-    network = NetworkField("Tokens of this network")
+    network = NetworkField("Only tokens of this network")
     query = Text(
-        "An id, symbol, name or address, the beginning or a part of one; typing errors are forgiven",
+        "Id, symbol, name or address to look for, or a part of one; typing errors are forgiven",
         max_length=MAX_QUERY_CHARS,
     )
     sort = catalog.sort_field("rank", "symbol", "priceUsd")
 
 
-@get("/v2/tokens", "Tokens, the best match first", TokenPage, query=TokensQuery)
+@get(
+    "/v2/tokens",
+    "Tokens, the best match first",
+    TokenPage,
+    query=TokensQuery,
+    cached=True,
+    description="With `query`: whole symbols, names and ids first, then beginnings, then typing errors. "
+    "Without: by market rank, then in the order of the catalogs.",
+)
 async def list_tokens(call: Call) -> web.Response:
     network: Network | None = call.query.get("network")
     chain_ids = (network.chain_id,) if network else ()
@@ -146,7 +154,14 @@ def _on_chain(profile: TokenProfile, chain_id: int) -> TokenProfile | None:
     )
 
 
-@get("/v2/tokens/{id}", "One token, by its id or {chainId}:{address}", Profile, failures=(404, 502))
+@get(
+    "/v2/tokens/{id}",
+    "One token, by its id or {chainId}:{address}",
+    Profile,
+    description="What the catalogs say of the token, each member from the first that has it; `sources` names "
+    "the others. Decimals are those of the chain.",
+    failures=(404, 502),
+)
 async def get_token(call: Call) -> Wire:
     call.require(Capability.TOKENS)
     token_id = _canonical(call.path["id"])

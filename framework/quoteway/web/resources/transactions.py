@@ -29,7 +29,7 @@ from quoteway.web.http.fields import HexField
 from quoteway.web.http.operation import Call, get, post_quotes
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.resources import catalog
-from quoteway.web.wire.actions import HashReport, Submitted, Tracked
+from quoteway.web.wire.transactions import HashReport, Submitted, Tracked
 
 # --- a signed transaction and the one that was built ------------------------------------------------------
 
@@ -172,17 +172,19 @@ def _refused(text: str) -> InvalidRequest:
 
 
 class SubmitBody(RequestSchema):
-    signed_payload = HexField("The signed transaction as it is broadcast, 0x hex", 60, 131_072, required=True)
+    signed_payload = HexField("Signed transaction as it is broadcast, as 0x hex", 60, 131_072, required=True)
 
 
 class HashBody(RequestSchema):
-    hash = HexField("The hash of the broadcast transaction", 32, 32, required=True)
+    hash = HexField("Hash of the broadcast transaction, 32 bytes as 0x hex", 32, 32, required=True)
 
 
 @post_quotes(
     "/v2/transactions/{txId}/submit",
     "Broadcast a signed transaction, where a relay is enabled",
     Submitted,
+    description="The transaction is compared with the one that was built, and broadcast by a relay. Without "
+    "an enabled relay the answer is 503 `relay_unsupported`: nothing is ever said to be sent that was not.",
     body=SubmitBody,
 )
 async def submit_transaction(call: Call) -> dict[str, Any]:
@@ -233,6 +235,8 @@ class _Report:
     "/v2/transactions/{txId}/submit-hash",
     "Compare a broadcast transaction with the one that was built",
     HashReport,
+    description="Looks for the transaction on its network, else on the others. `realized` "
+    "is what it did beside the quote.",
     body=HashBody,
 )
 async def submit_transaction_hash(call: Call) -> dict[str, Any]:
@@ -285,7 +289,14 @@ async def _on_another_chain(
     return None
 
 
-@get("/v2/transactions/{txId}", "Where a bridge transfer is", Tracked, query=HashBody, failures=(404, 502))
+@get(
+    "/v2/transactions/{txId}",
+    "Where a bridge transfer is",
+    Tracked,
+    description="By the transaction on the network that it left: `txId` of the step, and the hash sent.",
+    query=HashBody,
+    failures=(404, 502),
+)
 async def track_transaction(call: Call) -> dict[str, Any]:
     """The state of a bridge transfer by its origin transaction."""
     tx_id = call.path["txId"]

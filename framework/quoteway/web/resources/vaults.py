@@ -17,7 +17,7 @@ from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
 from quoteway.web.http.operation import Call, get
-from quoteway.web.http.schema import invalid, refuse
+from quoteway.web.http.schema import Case, invalid, refuse
 from quoteway.web.resources import catalog
 from quoteway.web.resources.ids import VaultPath, find, owner_of, show
 from quoteway.web.resources.quote_action import ConsentBody, Quotable
@@ -31,14 +31,34 @@ from quoteway.web.wire.view import Wire
 class VaultBody(ConsentBody):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
-    action = fields.Action("What to do", ("deposit", "withdraw", "mint", "redeem"), required=True)
-    address = fields.AddressField("Who signs, and pays", required=True)
-    amount = fields.AmountOrMax("Base units of asset; max redeems all shares", minimum=1, required=True)
-    asset = fields.AddressField(
-        "The token that amount counts: the underlying, or the share", native=True, required=True
+    cases = {
+        "Entry": Case(
+            ("deposit", "mint"),
+            "Puts assets in: `amount` is exact.",
+            patterns={"amount": fields.Amount.patterns[1]},
+        ),
+        "Exit": Case(("withdraw", "redeem"), "Takes assets out: `max` redeems all shares."),
+    }
+
+    action = fields.Action(
+        "Whether to deposit or withdraw; `mint` and `redeem` do the same for an amount of shares",
+        ("deposit", "withdraw", "mint", "redeem"),
+        required=True,
     )
-    slippage_bps = fields.SlippageField("How far the side that is not given may move, in basis points")
-    recipient = fields.AddressField("Who is paid; address when left out")
+    address = fields.AddressField("Account that signs the transactions and pays", required=True)
+    amount = fields.AmountOrMax(
+        "Amount in base units of `asset`; `max` redeems all shares", minimum=1, required=True
+    )
+    asset = fields.AddressField(
+        "Token that `amount` counts: the underlying or the share token of the vault; with "
+        "`mint` and `redeem` the share token",
+        native=True,
+        required=True,
+    )
+    slippage_bps = fields.SlippageField(
+        "How far the amount that is not given may change to the caller's disadvantage, in basis points"
+    )
+    recipient = fields.AddressField("Account that receives the shares or assets. Left out: `address`")
 
     @validates_schema
     def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -49,7 +69,7 @@ class VaultBody(ConsentBody):
 class VaultActionBody(VaultBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
-    quote_id = fields.Text("A quote whose minimums the action keeps", max_length=4_096)
+    quote_id = fields.Text("Quote of the same request, whose minimums the action keeps", max_length=4_096)
 
 
 class ManageBody(ConsentBody):
@@ -59,12 +79,40 @@ class ManageBody(ConsentBody):
     and ``setOperator`` (the zero address: none); ``strategy`` what is added or removed.
     """
 
-    action = fields.Action("What to manage", tuple(MANAGE_ACTIONS), required=True)
-    address = fields.AddressField("Who signs; must have the role", required=True)
-    amount = fields.AmountOrMax("What setCap sets, in base units of the underlying; max: no cap", minimum=0)
-    asset = fields.AddressField("The underlying", native=True)
-    bot = fields.AddressField("Whom setBot names; the zero address: nobody", zero=True)
-    strategy = fields.Text("What addStrategy and removeStrategy name", max_length=64)
+    cases = {
+        suffix: Case(
+            tuple(action for action, needed in MANAGE_ACTIONS.items() if needed == member),
+            f"Needs `{member}`." if member else "Needs no value.",
+            (member,) if member else (),
+        )
+        for suffix, member in (
+            ("Plain", None),
+            ("Amount", "amount"),
+            ("Bot", "bot"),
+            ("Strategy", "strategy"),
+        )
+    }
+
+    action = fields.Action(
+        "Management action; the provider's `actions.manage` lists those that it takes",
+        tuple(MANAGE_ACTIONS),
+        required=True,
+    )
+    address = fields.AddressField(
+        "Account that signs; it must have the role that the vault requires", required=True
+    )
+    amount = fields.AmountOrMax(
+        "New cap in base units of the underlying with `setCap`, `max` for none; new fee in "
+        "the vault's own unit with `setFee`",
+        minimum=0,
+    )
+    asset = fields.AddressField("Underlying of the vault; not needed", native=True)
+    bot = fields.AddressField(
+        "Account that `setBot` or `setOperator` names; the zero address for none", zero=True
+    )
+    strategy = fields.Text(
+        "Id or address of the strategy that `addStrategy` or `removeStrategy` names", max_length=64
+    )
 
     @validates_schema
     def check_value(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -81,39 +129,47 @@ class RebalanceBody(ConsentBody):
     may cost of the vault's total assets.
     """
 
-    address = fields.AddressField("Who signs; must have the role", required=True)
-    amount = fields.AmountOrMax(
-        "How much to move, in base units of the underlying; all that can be when left out", minimum=1
+    address = fields.AddressField(
+        "Account that signs; it must have the role that the vault requires", required=True
     )
-    strategy = fields.Text("Where to; the first strategy when left out", max_length=64)
-    slippage_bps = fields.SlippageField("What the move may cost, in basis points")
+    amount = fields.AmountOrMax(
+        "Amount to move, in base units of the underlying. Left out or `max`: all that can be moved", minimum=1
+    )
+    strategy = fields.Text(
+        "Id or address of the strategy to move into. Left out: the vault's first one", max_length=64
+    )
+    slippage_bps = fields.SlippageField(
+        "Most that the move may cost, in basis points of the vault's total assets"
+    )
 
 
 class DeployBody(ConsentBody):
-    asset = fields.AddressField("The underlying", required=True)
-    bot = fields.AddressField("Who may rebalance; the zero address: nobody", zero=True)
-    network = fields.NetworkField("Where to", required=True)
-    owner = fields.AddressField("Who signs, and owns the vault", required=True)
-    strategy = fields.Text("One of the provider's strategies", max_length=64, required=True)
+    asset = fields.AddressField("Token that the vault takes in (the underlying)", required=True)
+    bot = fields.AddressField(
+        "Account that may rebalance beside the owner. Left out or the zero address: none", zero=True
+    )
+    network = fields.NetworkField("Network of the new vault", required=True)
+    owner = fields.AddressField("Account that signs, and that will own the vault", required=True)
+    strategy = fields.Text("Id of one of the provider's strategies", max_length=64, required=True)
 
 
 class DeployActionBody(DeployBody):
-    quote_id = fields.Text("A quote whose terms the action keeps", max_length=4_096)
+    quote_id = fields.Text("Quote of the same request, whose terms the action keeps", max_length=4_096)
 
 
 class VaultsQuery(catalog.PageQuery):
-    network = fields.NetworkField("Vaults of this network")
-    protocol = fields.Text("Vaults of this protocol", max_length=64)
-    asset = fields.Text("Vaults of this underlying, by symbol or address", max_length=64)
-    strategy = fields.Text("Vaults of this strategy", max_length=64)
-    query = fields.Text("Text in the id, the name or the protocol", max_length=100)
+    network = fields.NetworkField("Only vaults of this network")
+    protocol = fields.Text("Only vaults of this protocol", max_length=64)
+    asset = fields.Text("Only vaults of this underlying, by symbol or address", max_length=64)
+    strategy = fields.Text("Only vaults of this strategy", max_length=64)
+    query = fields.Text("Only vaults with this text in the id, the name or the protocol", max_length=100)
     sort = catalog.sort_field("tvlUsd", "apy", "riskScore")
 
 
 VAULTS = ListKind(Capability.VAULT, Vault, lambda source, chain_id: source.vaults(chain_id), by_chain=True)
 
 
-@get("/v2/vaults", "Vaults", VaultPage, query=VaultsQuery)
+@get("/v2/vaults", "Vaults", VaultPage, query=VaultsQuery, cached=True, description=catalog.FROM_MEMORY)
 async def list_vaults(call: Call) -> web.Response:
     return await catalog.list_of_network(call, VAULTS, _selected, partial(_render, call))
 
@@ -123,7 +179,9 @@ async def list_vaults(call: Call) -> web.Response:
     "One vault, as it is listed",
     VaultEntry,
     path_schema=VaultPath,
+    cached=True,
     failures=(404, 502),
+    description=catalog.ONE_ROW,
 )
 async def get_vault(call: Call) -> web.Response:
     return await show(call, VAULTS, partial(_render, call))

@@ -13,7 +13,9 @@ from quoteway.web.http.fields import AddressesField
 from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import invalid
 from quoteway.web.resources.freshness import at_least_there
-from quoteway.web.wire.rows import Missing
+from quoteway.web.wire.holdings import (
+    Missing,
+)
 
 log = logging.getLogger("quoteway.portfolio")
 

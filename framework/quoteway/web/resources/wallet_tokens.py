@@ -14,7 +14,9 @@ from quoteway.evm.chain import RpcChain
 from quoteway.models import NATIVE, Address, IndexReach, ReceivedToken, Token, WalletTokens
 from quoteway.wallet_history import WalletHistory
 from quoteway.web.resources.wallet_reads import TOKEN_LIMIT, fair_shares
-from quoteway.web.wire.rows import Missing
+from quoteway.web.wire.holdings import (
+    Missing,
+)
 
 INDEX_UNAVAILABLE, INDEX_INCOMPLETE, INDEX_BEHIND = OF_UNLISTED_TOKENS = (
     *("index_unavailable", "index_incomplete"),

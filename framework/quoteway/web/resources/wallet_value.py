@@ -11,7 +11,9 @@ from quoteway.web.http.fields import AddressField, NetworkField, QueryBoolean
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import invalid
 from quoteway.web.resources.series import INTERVALS_S, SeriesQuery
-from quoteway.web.wire.rows import Missing
+from quoteway.web.wire.holdings import (
+    Missing,
+)
 from quoteway.web.wire.view import Wire
 from quoteway.web.wire.wallet_past import WalletHistory
 
@@ -26,8 +28,8 @@ METHOD = (
 
 
 class WalletHistoryQuery(SeriesQuery):
-    wallet = AddressField("Whose tokens", required=True)
-    network = NetworkField("On this network", required=True)
+    wallet = AddressField("Account whose tokens are valued", required=True)
+    network = NetworkField("Network to read", required=True)
     include_unlisted = QueryBoolean("Whether tokens that no catalog lists count too", load_default=False)
 
 

@@ -1,9 +1,9 @@
-"""Actions, and what became of their transactions."""
+"""Actions: unsigned transactions with what is known of each."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from marshmallow import fields
 
@@ -13,48 +13,80 @@ from quoteway.web.wire import text
 from quoteway.web.wire.parts import (
     Approval,
     BlockRef,
-    Difference,
     Issue,
     Leg,
     Notice,
     QuotePart,
-    RefundPlace,
-    terms_wire,
 )
+from quoteway.web.wire.terms import terms_wire
 from quoteway.web.wire.view import ABSENT, NetworkField, View, constant, itself, nullable, optional, required
 
 
 class AssetChange(View):
-    account = required(text.AddressText)
-    token = required(text.AddressText)
-    delta = required(text.DeltaText)
+    account = required(text.AddressText, description="Account whose balance changes")
+    token = required(
+        text.AddressText,
+        description="Token whose balance changes; the zero address stands for the native coin",
+    )
+    delta = required(text.DeltaText, description="Change of the balance")
 
 
 class AllowanceChange(View):
-    owner = required(text.AddressText)
-    token = required(text.AddressText)
-    spender = required(text.AddressText)
-    before = required(text.AmountText)
-    after = required(text.AmountText)
+    owner = required(text.AddressText, description="Account that owns the tokens")
+    token = required(text.AddressText, description="ERC-20 token of the allowance")
+    spender = required(text.AddressText, description="Account that may take the tokens")
+    before = required(text.AmountText, description="Allowance before the transactions")
+    after = required(text.AmountText, description="Allowance after the transactions")
 
 
 class Simulation(View):
-    status = required(fields.String, enum=["success", "reverted", "skipped"])
-    block = nullable(BlockRef)
-    gas_used = nullable(text.IntegerText, lambda run: sum(run.gas_used) if run.gas_used else None)
-    gas_used_by_transaction = required([text.IntegerText], "gas_used")
-    asset_changes = required([AssetChange])
-    allowance_changes = required([AllowanceChange])
-    revert_reason = nullable(fields.String)
-    reverted_step = nullable(fields.Integer)
-    skip_reason = nullable(fields.String)
-    assumptions = required([fields.String])
+    status = required(
+        fields.String,
+        enum=["success", "reverted", "skipped"],
+        description="`success`: all transactions ran. `reverted`: one of them failed. `skipped`: none was "
+        "run, and `skipReason` says why",
+    )
+    block = nullable(
+        BlockRef, description="Block on whose state the transactions were run. Null when they were not run"
+    )
+    gas_used = nullable(
+        text.IntegerText,
+        lambda run: sum(run.gas_used) if run.gas_used else None,
+        description="Units of gas that all transactions used together. Null when they were not run",
+    )
+    gas_used_by_transaction = required(
+        [text.IntegerText],
+        "gas_used",
+        description="Units of gas that each transaction used, in their order; empty when they were not run",
+    )
+    asset_changes = required(
+        [AssetChange],
+        description="Changes of the balances that were compared: the caller's of the native coin and of "
+        "the tokens that it pays, those of the recipients, and that of the `feeRecipient`",
+    )
+    allowance_changes = required([AllowanceChange], description="Changes of the caller's ERC-20 allowances")
+    revert_reason = nullable(
+        fields.String,
+        description="Revert reason of the contract, shortened and in printable characters. Null when "
+        "nothing reverted, and when it gave none",
+    )
+    reverted_step = nullable(
+        fields.Integer, description="Index of the transaction that reverted. Null when none did"
+    )
+    skip_reason = nullable(
+        fields.String, description="Why the transactions were not run. Null when they were run"
+    )
+    assumptions = required(
+        [fields.String],
+        description="State that the run assumed: `native_balance`, `balance:` with the address of a token "
+        "that the caller does not have enough of, or `permit2_signature`",
+    )
 
 
 class SendCall(View):
-    to = required(text.AddressText)
-    data = required(text.HexText)
-    value = required(text.QuantityText)
+    to = required(text.AddressText, description="Contract that is called, or account that is paid")
+    data = required(text.HexText, description="Calldata; `0x` when there is none")
+    value = required(text.QuantityText, description="Wei of the native coin that are sent with the call")
 
 
 class Transaction(SendCall):
@@ -62,7 +94,7 @@ class Transaction(SendCall):
     members).
     """
 
-    chain_id = required(fields.Integer)
+    chain_id = required(text.ChainIdNumber)
 
 
 class ArgumentValue(fields.Raw, NetworkField):
@@ -83,149 +115,209 @@ class ArgumentValue(fields.Raw, NetworkField):
 
 
 class Argument(View):
-    name = required(fields.String)
-    type = required(fields.String)
-    value = nullable(ArgumentValue)
+    name = required(fields.String, description="Name of the parameter; empty where the ABI has none")
+    type = required(fields.String, description="Solidity type of the parameter")
+    value = nullable(
+        ArgumentValue,
+        description="Value of the parameter: integers as decimal strings, bytes as 0x hex, arrays as "
+        "arrays, structs as arrays of arguments",
+    )
 
 
 class Decoded(View):
-    signature = required(fields.String)
-    args = required([Argument])
-    inner = optional([lambda: Decoded()], lambda call: call.inner or ABSENT)
-    opaque = optional(fields.Boolean, lambda call: call.opaque or ABSENT)
+    signature = required(
+        fields.String,
+        description="Signature of the called function, such as `approve(address,uint256)`; the four bytes "
+        "of the selector as 0x hex where the calldata is `opaque`",
+    )
+    args = required(
+        [Argument],
+        description="Arguments in the order of the signature; the bytes after the selector where the "
+        "calldata is `opaque`",
+    )
+    inner = optional(
+        [lambda: Decoded()],
+        lambda call: call.inner or ABSENT,
+        description="Calls inside the calldata, such as those of a multicall; left out when there are none",
+    )
+    opaque = optional(
+        fields.Boolean,
+        lambda call: call.opaque or ABSENT,
+        description="True where the gateway cannot decode the calldata; left out otherwise",
+    )
 
 
 class Target(View):
-    label = nullable(fields.String, "target_label")
-    known = required(fields.Boolean, lambda step: step.target_label is not None)
-    code_hash = nullable(fields.String)
+    label = nullable(
+        fields.String,
+        "target_label",
+        description="Name of the contract in the gateway's registry of call descriptions; never one that "
+        "a provider gives. Null for a contract that the registry does not have",
+    )
+    known = required(
+        fields.Boolean,
+        lambda step: step.target_label is not None,
+        description="Whether the registry of call descriptions has the contract",
+    )
+    code_hash = nullable(
+        fields.String,
+        description="keccak-256 of the contract's code, 32 bytes as 0x hex. Null when the code was not read",
+    )
 
 
 class ClearSigning(View):
-    intent = required(fields.String)
-    descriptor = nullable(fields.String, description="ERC-7730 descriptor (JSON) of the function called")
+    intent = required(
+        fields.String,
+        description="What the signature does, in one sentence made from the calldata, for a wallet to show",
+    )
+    descriptor = nullable(
+        fields.String,
+        description="ERC-7730 descriptor of the called function, as JSON in text. Null where the gateway "
+        "has none",
+    )
 
 
 class Step(View):
-    index = required(fields.Integer)
-    tx_id = required(fields.String)
-    kind = required(fields.String)
-    description = required(fields.String)
-    gas_limit = nullable(text.QuantityText)
-    decoded = required(Decoded)
-    approval = nullable(Approval)
-    target = required(Target, itself)
-    clear_signing = required(ClearSigning, itself)
+    index = required(fields.Integer, description="Index of the transaction in `transactions`")
+    tx_id = required(
+        fields.String,
+        description="Signed commitment to this transaction, valid for 7 days, for `/v2/transactions/{txId}`",
+    )
+    kind = required(
+        fields.String,
+        description="What the transaction does, such as `approval`, `approval_reset`, `permit2_approval` "
+        "or `swap`",
+    )
+    description = required(fields.String, description="What the transaction does, in a sentence")
+    gas_limit = nullable(
+        text.QuantityText,
+        description="Gas limit to set: the units that the simulation used, with a reserve. Null when not "
+        "simulated",
+    )
+    decoded = required(
+        Decoded, description="Calldata as the gateway decodes it; encoding it again gives the same bytes"
+    )
+    approval = nullable(Approval, description="Allowance that the transaction sets. Null when it sets none")
+    target = required(Target, itself, description="Contract that the transaction calls")
+    clear_signing = required(ClearSigning, itself, description="What a wallet can show before signing")
 
 
 class AppliesTo(View):
-    transaction = required(fields.Integer, "step", description="Index in transactions")
-    offset = required(fields.Integer, description="Byte offset in that transaction's data")
-    length = required(fields.Integer, description="Bytes replaced by the signature")
+    transaction = required(fields.Integer, "step", description="Index of the transaction in `transactions`")
+    offset = required(
+        fields.Integer,
+        description="Offset in that transaction's `data` at which the signature is inserted, in bytes",
+    )
+    length = required(
+        fields.Integer, description="Number of bytes of `data` that the signature replaces; 65 for r, s and v"
+    )
 
 
 class Signature(View):
-    kind = required(fields.String)
-    typed_data = required(fields.Dict)
-    applies_to = required(AppliesTo, itself)
+    kind = required(fields.String, description="What is signed, such as `permit2`")
+    typed_data = required(
+        fields.Dict, description="EIP-712 message to sign, as `eth_signTypedData_v4` takes it"
+    )
+    applies_to = required(
+        AppliesTo, itself, description="Where the signature is inserted in the transactions"
+    )
 
 
 class WalletSendCalls(View):
     """The ``wallet_sendCalls`` parameter of EIP-5792, version 2.0.0."""
 
-    version = required(fields.String, constant("2.0.0"))
-    from_ = required(fields.String, "sender")
-    chain_id = required(text.QuantityText)
-    atomic_required = required(fields.Boolean, lambda action: len(action.parts) > 1)
-    calls = required([SendCall], "steps")
+    version = required(fields.String, constant("2.0.0"), description="Version of the parameter of EIP-5792")
+    from_ = required(fields.String, "sender", description="Account that signs")
+    chain_id = required(text.QuantityText, description="Chain id of the calls, as a quantity")
+    atomic_required = required(
+        fields.Boolean,
+        lambda action: len(action.parts) > 1,
+        description="Whether the wallet must execute all calls or none: true where several providers "
+        "carry out the action",
+    )
+    calls = required([SendCall], "steps", description="Calls in the order of execution")
 
 
 class ActionPart(QuotePart):
-    steps = required([fields.Integer], "indices", description="Indices in steps")
+    steps = required(
+        [fields.Integer],
+        "indices",
+        description="Indices in `steps` of the part's transactions, approvals included",
+    )
 
 
 class Action(View):
-    action_id = required(fields.String)
-    quote_id = nullable(fields.String, "quote_token")
-    kind = required(fields.String, lambda action: action.capability or "revocation")
-    provider = required(fields.String)
-    network = required(text.NetworkText, "chain_id")
-    chain_id = required(fields.Integer)
-    from_ = required(text.AddressText, "sender")
-    created_at = required(text.TimeText)
-    expires_at = required(text.TimeText)
-    deadline = nullable(fields.Integer)
-    transactions = required([Transaction], "steps")
-    steps = required([Step])
-    signatures = required([Signature])
-    # None with signatures: a wallet would send the calls as they are, without the signatures in the calldata.
-    wallet_send_calls = nullable(WalletSendCalls, lambda action: None if action.signatures else action)
-    inputs = required([Leg])
-    outputs = required([Leg])
-    parts = nullable([ActionPart], lambda action: action.parts if len(action.parts) > 1 else None)
-    simulation = required(Simulation)
-    l1_fee = nullable(
-        text.AmountText,
-        "l1_fee_wei",
-        description="Wei that a rollup charges for the data of all transactions on its parent chain",
+    action_id = required(
+        fields.String, description="keccak-256 of chain id, sender and all transactions in order, as 0x hex"
     )
-    issues = required([Issue])
-    warnings = required([Notice])
+    quote_id = nullable(
+        fields.String,
+        "quote_token",
+        description="Quote that the action was built from. Null for an action without one",
+    )
+    kind = required(
+        fields.String,
+        lambda action: action.capability or "revocation",
+        description="Kind of the action: `swap`, `bridge`, `pool`, `vault` or `revocation`",
+    )
+    provider = required(
+        text.ProviderId,
+        description="Id of the provider, as in `GET /v2/providers`; `quoteway` for a revocation, which "
+        "the gateway builds itself",
+    )
+    network = required(text.NetworkText, "chain_id")
+    chain_id = required(text.ChainIdNumber)
+    from_ = required(text.AddressText, "sender", description="Account that signs all transactions")
+    created_at = required(text.TimeText, description="When the action was built")
+    expires_at = required(
+        text.TimeText,
+        description="Time until which the quote behind the action is valid: sign and send the "
+        "transactions before it",
+    )
+    deadline = nullable(
+        text.UnixTime,
+        description="Time after which the contracts refuse the transactions. Null where none of them "
+        "takes a deadline",
+    )
+    transactions = required(
+        [Transaction],
+        "steps",
+        description="Unsigned transactions in the order of sending. The signer adds nonce and gas price",
+    )
+    steps = required([Step], description="Facts of each transaction, in the same order")
+    signatures = required(
+        [Signature],
+        description="Messages to sign and insert before the transactions are sent; empty for most actions",
+    )
+    # None with signatures: a wallet would send the calls as they are, without the signatures in the calldata.
+    wallet_send_calls = nullable(
+        WalletSendCalls,
+        lambda action: None if action.signatures else action,
+        description="Parameter of `wallet_sendCalls` (EIP-5792). Null when there are signatures to insert "
+        "first",
+    )
+    inputs = required([Leg], description="Tokens and amounts that the caller pays")
+    outputs = required(
+        [Leg], description="Tokens and amounts that the recipient receives, each with its minimum"
+    )
+    parts = nullable(
+        [ActionPart],
+        lambda action: action.parts if len(action.parts) > 1 else None,
+        description="Parts of an action that several providers carry out, in order. Null where one "
+        "provider carries out all",
+    )
+    simulation = required(Simulation, description="Simulation of all transactions in their order")
+    l1_fee = nullable(
+        text.WeiText,
+        "l1_fee_wei",
+        description="Fee that a rollup charges for the data of all transactions on its parent chain. Null "
+        "where it charges none, or when not known",
+    )
+    issues = required(
+        [Issue], description="What would make the transactions fail now, or what to check before signing"
+    )
+    warnings = required([Notice], description="What the signer must know before signing")
 
     @classmethod
     def render(cls, model: models.Action, networks: Networks) -> dict[str, Any]:
         return super().render(model, networks) | terms_wire(model.terms, networks)
-
-
-class Broadcast(View):
-    """A transaction of an action as it was sent."""
-
-    tx_id = required(fields.String)
-    hash = required(fields.String)
-
-
-class Submitted(Broadcast):
-    broadcast = required(fields.Boolean)
-    verified = required(fields.Boolean)
-
-
-class Realized(View):
-    asset_changes = required([AssetChange], "changes")
-    native_known = required(
-        fields.Boolean, description="Whether movements of the native coin are in assetChanges; gas never is"
-    )
-    gas_used = required(text.IntegerText)
-    vs_quote_bps = nullable(
-        fields.Integer, description="Outcome against the quoted output; 0 is as quoted, below 0 is less"
-    )
-
-
-class HashReport(Broadcast):
-    chain_id = required(fields.Integer)
-    match = required(fields.String, enum=["match", "mismatch", "not_found"])
-    differences = required([Difference])
-    status = required(fields.String, enum=["pending", "confirmed", "reverted", "unknown"])
-    block_number = nullable(fields.Integer, lambda report: report.settled and report.settled.block_number)
-    confirmations = nullable(fields.Integer, lambda report: report.settled and report.settled.confirmations)
-    realized = nullable(Realized, "settled")
-
-
-class TrackedRefund(RefundPlace):
-    amount = required(text.AmountText)
-
-
-class Tracked(Broadcast):
-    status = required(
-        fields.String,
-        "state.status",
-        enum=list(get_args(models.TransferStatus)),
-        description="unknown never means failed: the nodes do not know the transaction now",
-    )
-    origin_chain_id = nullable(fields.Integer, "state.origin_chain_id")
-    destination_chain_id = nullable(fields.Integer, "state.destination_chain_id")
-    deposit_id = nullable(fields.String, "state.deposit_id")
-    fill_deadline = nullable(fields.Integer, "state.fill_deadline")
-    fill_hash = nullable(fields.String, "state.fill_hash")
-    refund_hash = nullable(fields.String, "state.refund_hash")
-    refund = nullable(TrackedRefund, "state.refund")
-    reason = nullable(fields.String, "state.reason", description="what action_required is about")

@@ -8,8 +8,11 @@ from marshmallow import fields
 
 from quoteway import models
 from quoteway.web.wire import text
+from quoteway.web.wire.holdings import (
+    AsOf,
+    Partial,
+)
 from quoteway.web.wire.parts import TokenRef
-from quoteway.web.wire.rows import AsOf, Partial
 from quoteway.web.wire.view import View, nullable, required
 
 
@@ -28,24 +31,36 @@ class ShownAllowance:
 
 class AllowanceEntry(View):
     network = required(text.NetworkText, "token.chain_id")
-    chain_id = required(fields.Integer, "token.chain_id")
+    chain_id = required(text.ChainIdNumber, "token.chain_id")
     kind = required(
         fields.String,
         lambda held: "erc20" if held.expiration is None else "permit2",
         enum=["erc20", "permit2"],
-        description="permit2: an allowance that Permit2 keeps, and that the spender uses through it",
+        description="`erc20`: the token keeps the allowance. `permit2`: the contract Permit2 keeps it, "
+        "and the spender takes the token through it",
     )
-    token = required(TokenRef)
-    listed = required(fields.Boolean, description="Whether a list of this deployment has the token")
-    spender = required(text.AddressText)
-    label = nullable(fields.String, description="The name of the spender, where a provider declares it")
-    amount = required(text.AmountText)
-    unlimited = required(fields.Boolean)
-    expiration = nullable(fields.Integer, description="Unix seconds; of Permit2 only")
+    token = required(TokenRef, description="Token of the allowance")
+    listed = required(fields.Boolean, description="Whether a catalog of this deployment lists the token")
+    spender = required(text.AddressText, description="Account that may take the token from the wallet")
+    label = nullable(
+        fields.String,
+        description="Name of the spender, as a provider declares it. Null where none does",
+    )
+    amount = required(text.AmountText, description="Amount that the spender may still take")
+    unlimited = required(
+        fields.Boolean,
+        description="Whether the amount is one that stands for no limit, such as 2^256 - 1",
+    )
+    expiration = nullable(
+        text.UnixTime,
+        description="Time at which a `permit2` allowance ends. Null for `erc20`, which does not end",
+    )
 
 
 class Allowances(View):
-    wallet = required(text.AddressText)
-    data = required([AllowanceEntry])
-    as_of = required([AsOf])
-    partial_ = required([Partial], "missing")
+    wallet = required(text.WalletText)
+    data = required([AllowanceEntry], description="Allowances above zero")
+    as_of = required([AsOf], description="Block of each network at which the allowances were read")
+    partial_ = required(
+        [Partial], "missing", description="What could not be read; empty when nothing is missing"
+    )

@@ -37,26 +37,49 @@ def _of(member: str) -> Callable[[CandleRow], Any]:
 
 
 class Candle(View):
-    timestamp = required(fields.Integer)
-    open = nullable(fields.Float, _of("open"))
-    high = nullable(fields.Float, _of("high"))
-    low = nullable(fields.Float, _of("low"))
-    close = nullable(fields.Float, _of("close"))
-    mean = nullable(fields.Float, _of("mean"))
-    depth_usd = nullable(fields.Float, _of("depth_usd"))
-    confidence = nullable(fields.Float, _of("confidence"))
-    hours = required(fields.Integer, lambda row: row.candle.hours if row.candle else 0)
+    timestamp = required(text.UnixTime, description="Start of the interval")
+    open = nullable(text.UsdNumber, _of("open"), description="First price of the interval")
+    high = nullable(text.UsdNumber, _of("high"), description="Highest price of the interval")
+    low = nullable(text.UsdNumber, _of("low"), description="Lowest price of the interval")
+    close = nullable(text.UsdNumber, _of("close"), description="Last price of the interval")
+    mean = nullable(text.UsdNumber, _of("mean"), description="Mean price of the interval, weighted by time")
+    depth_usd = nullable(
+        text.UsdNumber,
+        _of("depth_usd"),
+        description="Lowest depth of the interval: the amount that could be sold near the price",
+    )
+    confidence = nullable(
+        fields.Float, _of("confidence"), description="Lowest confidence of the interval, from 0 to 1"
+    )
+    hours = required(
+        fields.Integer,
+        lambda row: row.candle.hours if row.candle else 0,
+        description="Number of hours of the interval with a known price",
+    )
 
 
 class PriceHistory(View):
     network = required(text.NetworkText, "token.chain_id")
-    chain_id = required(fields.Integer, "token.chain_id")
-    token = required(TokenRef)
-    interval = required(fields.String, "history.interval", enum=["1h", "1d", "1w"])
-    from_ = required(fields.Integer, "history.start")
-    to = required(fields.Integer, "history.end")
-    candles = required([Candle], "rows")
-    coverage = nullable(Coverage, "history.coverage")
-    source = required(fields.String, "history.source")
-    method = required(fields.String, "history.method")
-    updated_at = required(text.TimeText, "history.updated_at")
+    chain_id = required(text.ChainIdNumber, "token.chain_id")
+    token = required(TokenRef, description="Token of the prices")
+    interval = required(text.IntervalText, "history.interval")
+    from_ = required(text.UnixTime, "history.start", description="Start of the requested time")
+    to = required(text.UnixTime, "history.end", description="End of the requested time")
+    candles = required(
+        [Candle],
+        "rows",
+        description="One candle for each interval, in the order of time; its prices are null where none "
+        "is known",
+    )
+    coverage = nullable(
+        Coverage, "history.coverage", description="Span in which prices were looked for. Null when none were"
+    )
+    source = required(
+        fields.String, "history.source", description="Where the prices are from, such as `index`"
+    )
+    method = required(
+        fields.String, "history.method", description="How the prices are computed, in sentences"
+    )
+    updated_at = required(
+        text.TimeText, "history.updated_at", description="End of the newest hour that was computed"
+    )

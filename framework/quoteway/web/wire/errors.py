@@ -10,14 +10,23 @@ from marshmallow import fields
 from quoteway.errors import GatewayError, InvalidRequest, Reason, UpstreamError
 from quoteway.networks import Networks
 from quoteway.web.wire.parts import Difference, Notice, RequiredRole
-from quoteway.web.wire.text import AmountText, CodeText
+from quoteway.web.wire.text import (
+    AmountText,
+    CodeText,
+    ProviderId,
+)
 from quoteway.web.wire.view import ABSENT, View, Wire, constant, hidden, nullable, optional, required
+
+_CODES = dict.fromkeys(kind.code for kind in GatewayError.__subclasses__())
 
 
 class ErrorField(View):
-    path = required(fields.String)
-    reason = required(CodeText)
-    message = required(fields.String, "sentence")
+    path = required(
+        fields.String,
+        description="Name of the refused member; empty for the request as a whole",
+    )
+    reason = required(CodeText, description="Code of the refusal, such as `missing` or `out_of_range`")
+    message = required(fields.String, "sentence", description="What is wrong with the member, in a sentence")
 
 
 def _of_exact_output(attempt: Any) -> Any:
@@ -25,13 +34,25 @@ def _of_exact_output(attempt: Any) -> Any:
 
 
 class Attempt(View):
-    """How one provider did. ``amountIn`` is of the quote of an exact output."""
+    """Outcome of one provider's call."""
 
-    provider = required(fields.String)
-    outcome = required(fields.String, enum=["quoted", "no_route", "failed", "timeout", "open", "not_asked"])
-    amount_out = nullable(AmountText)
-    amount_in = optional(AmountText, _of_exact_output)
-    reason = nullable(fields.String)
+    provider = required(ProviderId)
+    outcome = required(
+        fields.String,
+        enum=["quoted", "no_route", "failed", "timeout", "open", "not_asked"],
+        description="Outcome of the call. `failed`: the provider failed or its quote was refused. "
+        "`timeout`: it was late. `open`: not called, because its breaker is open. "
+        "`not_asked`: it cannot serve this request, see `reason`",
+    )
+    amount_out = nullable(AmountText, description="Output that it quoted. Null without a quote")
+    amount_in = optional(
+        AmountText,
+        _of_exact_output,
+        description="Input that it quoted; only for a quote with `exactOut`",
+    )
+    reason = nullable(
+        fields.String, description="Why it has no quote, one of `details.reason`. Null when it has one"
+    )
 
 
 def _retryable(error: GatewayError) -> Any:
@@ -58,34 +79,80 @@ def _rpc_code(error: GatewayError) -> Any:
 
 
 class ErrorDetails(View):
-    """``acknowledgementNeeded`` comes with ``acknowledgement_required``, ``limit`` with ``amount_too_high``,
-    ``requiredRole`` with ``role_required``, ``revertReason`` with a simulation that reverted: the contract's
-    own words, cut and made printable. ``differences`` come with a signed transaction that is not the one
-    that was built, ``notReady`` with ``/readyz``, ``rpcCode`` with a JSON-RPC method that is not forwarded.
-    """
+    """Facts of an error. Each member is present where it applies."""
 
-    reason = optional(CodeText, _given("reason"))
-    acknowledgement_needed = optional([Notice], _given("acknowledgement_needed"))
-    limit = optional(AmountText, _given("limit"))
-    required_role = optional(RequiredRole, _given("required_role"))
-    revert_reason = optional(fields.String, _given("revert_reason"), allow_none=True)
-    differences = optional([Difference], _given("differences"))
-    not_ready = optional([fields.String], _given("not_ready"))
-    rpc_code = optional(fields.Integer, _rpc_code)
-    fields_ = optional([ErrorField], _given("fields"))
-    attempts = optional([Attempt], _given("attempts"))
-    retryable = optional(fields.Boolean, _retryable)
+    reason = optional(
+        CodeText,
+        _given("reason"),
+        description="Code of the cause; docs/reference/errors.md lists all, and more may be added within v2",
+    )
+    acknowledgement_needed = optional(
+        [Notice],
+        _given("acknowledgement_needed"),
+        description="With `acknowledgement_required`: what `acknowledge` must accept by its code before "
+        "there is an action",
+    )
+    limit = optional(
+        AmountText,
+        _given("limit"),
+        description="With `amount_too_high`: the highest amount that is possible now",
+    )
+    required_role = optional(
+        RequiredRole,
+        _given("required_role"),
+        description="With `role_required`: the role that the action requires",
+    )
+    revert_reason = optional(
+        fields.String,
+        _given("revert_reason"),
+        allow_none=True,
+        description="With a simulation that reverted: revert reason of the contract, shortened and in "
+        "printable characters. Null when it gave none",
+    )
+    differences = optional(
+        [Difference],
+        _given("differences"),
+        description="With a signed transaction that is not the one that was built: members that differ",
+    )
+    not_ready = optional(
+        [fields.String],
+        _given("not_ready"),
+        description="With `/readyz`: parts of the service that are not ready",
+    )
+    rpc_code = optional(
+        fields.Integer,
+        _rpc_code,
+        description="With a JSON-RPC method that is not forwarded: the code -32601 (EIP-1474)",
+    )
+    fields_ = optional(
+        [ErrorField], _given("fields"), description="Members of the request that are refused, at most 32"
+    )
+    attempts = optional(
+        [Attempt], _given("attempts"), description="Outcome of each provider that could have answered"
+    )
+    retryable = optional(fields.Boolean, _retryable, description="Whether the same request may succeed later")
 
 
 class ErrorMembers(View):
-    code = required(fields.String)
-    message = required(fields.String)
-    request_id = required(fields.String)
-    details = optional(ErrorDetails, hidden)
+    code = required(
+        fields.String,
+        enum=list(_CODES),
+        description="Kind of the error. Each code has one HTTP status but `invalid_request`, which also "
+        "has 405, 408, 413, 415 and 421",
+    )
+    message = required(fields.String, description="What is wrong and what to do, in a sentence")
+    request_id = required(
+        fields.String,
+        description="Id of the request, as in the header `X-Request-ID`; give it to the operator when you "
+        "report a problem",
+    )
+    details = optional(
+        ErrorDetails, hidden, description="Facts beside the message; left out when there are none"
+    )
 
 
 class Error(View):
-    error = required(ErrorMembers)
+    error = required(ErrorMembers, description="What went wrong")
 
 
 def error_wire(error: GatewayError, request_id: str) -> Wire:
@@ -96,15 +163,42 @@ def error_wire(error: GatewayError, request_id: str) -> Wire:
 
 
 class RpcErrorObject(View):
-    """A node's own error, scrubbed."""
+    """Error of a call: the gateway's, or a node's without credentials and addresses."""
 
-    code = required(fields.Integer, 0)
-    message = required(fields.String, 1)
-    data = optional(fields.Raw, 2, allow_none=True)
+    code = required(fields.Integer, 0, description="Error code of JSON-RPC 2.0, of EIP-1474 or of the node")
+    message = required(
+        fields.String, 1, description="What is wrong, in a sentence of the gateway or of the node"
+    )
+    data = optional(
+        fields.Raw,
+        2,
+        allow_none=True,
+        description="Further facts of the node, such as revert data, which may be null; `{reason, "
+        "requestId}` where the gateway refuses the call",
+    )
 
 
-class RpcAnswer(View):
-    jsonrpc = required(fields.String, constant("2.0"))
-    id = required(fields.Raw)
-    result = optional(fields.Raw, allow_none=True)
-    error = optional(RpcErrorObject)
+class RpcIdentified(View):
+    """What every answer of JSON-RPC has."""
+
+    jsonrpc = required(fields.String, constant("2.0"), enum=["2.0"], description="Version of JSON-RPC")
+    id = nullable(
+        fields.Raw,
+        anyOf=[{"type": "integer"}, {"type": "string"}, {"type": "null"}],
+        description="`id` of the call. Null where the call has none that can be read",
+    )
+
+
+class RpcResult(RpcIdentified):
+    """The answer to a call that succeeded."""
+
+    result = nullable(
+        fields.Raw,
+        description="Result of the method. Null for what does not exist, such as an unknown transaction",
+    )
+
+
+class RpcFailure(RpcIdentified):
+    """The answer to a call that failed."""
+
+    error = required(RpcErrorObject, description="Why the call failed")

@@ -1,340 +1,247 @@
-"""What answers are made of: tokens, legs, gas, approvals, routes; the request as it was understood; terms."""
+"""What answers are made of: tokens, legs, fees, gas, approvals, pools of routes."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from marshmallow import fields
 
-from quoteway import models
-from quoteway.networks import Networks
-from quoteway.web.wire.text import AddressText, AmountText, CodeText, IntegerText, LinkText, NetworkText
+from quoteway.web.wire.text import (
+    AddressText,
+    AmountText,
+    ChainIdNumber,
+    CodeText,
+    CountText,
+    DecimalsNumber,
+    IntegerText,
+    LogoText,
+    NetworkText,
+    ProviderId,
+    UnixTime,
+    UsdNumber,
+    WeiText,
+)
 from quoteway.web.wire.view import (
-    NetworkField,
     View,
-    camel_case,
-    constant,
-    hidden,
-    itself,
     nullable,
-    optional,
     required,
 )
 
 
 class TokenRef(View):
-    address = required(AddressText)
-    chain_id = required(fields.Integer)
+    address = required(
+        AddressText, description="Contract of the token; the zero address stands for the native coin"
+    )
+    chain_id = required(ChainIdNumber)
     network = required(NetworkText, "chain_id")
-    symbol = nullable(fields.String)
-    name = nullable(fields.String)
-    decimals = required(fields.Integer)
-    is_native = required(fields.Boolean)
-    logo_uri = nullable(LinkText)
-    price_usd = nullable(fields.Float)
+    symbol = nullable(
+        fields.String,
+        description="Ticker of the token. Tokens may share one. Null when the contract has none",
+    )
+    name = nullable(fields.String, description="Name of the token. Null when the contract has none")
+    decimals = required(DecimalsNumber)
+    is_native = required(fields.Boolean, description="Whether the token is the native coin of the network")
+    logo_uri = nullable(LogoText)
+    price_usd = nullable(UsdNumber, description="Price of one whole token")
 
 
 class BlockRef(View):
-    number = required(fields.Integer)
-    hash = required(fields.String)
-    timestamp = required(fields.Integer, description="Unix seconds")
+    number = required(fields.Integer, description="Height of the block")
+    hash = required(fields.String, description="Hash of the block, 32 bytes as 0x hex")
+    timestamp = required(UnixTime, description="Time of the block")
 
 
 class Leg(View):
-    token = required(TokenRef)
-    amount = required(AmountText)
-    amount_min = nullable(AmountText)
-    amount_max = nullable(AmountText)
-    amount_usd = nullable(fields.Float)
-    account = required(AddressText)
+    token = required(TokenRef, description="Token that is paid or received")
+    amount = required(AmountText, description="Amount at the state of the block that was read")
+    amount_min = nullable(
+        AmountText,
+        description="Least amount that is accepted: the transactions revert below it, or the gateway "
+        "refuses the action where the contract takes no minimum. Null where there is no "
+        "minimum",
+    )
+    amount_max = nullable(
+        AmountText,
+        description="Most that may be taken. Null where no more than `amount` is taken",
+    )
+    amount_usd = nullable(
+        UsdNumber, description="Value of `amount`. Null when not known, and in every action"
+    )
+    account = required(AddressText, description="Account that pays an input or receives an output")
 
 
 class Fee(View):
-    name = required(fields.String)
-    kind = required(fields.String, enum=["protocol", "integrator", "bridge", "lp", "gas"])
-    token = required(TokenRef)
-    amount = required(AmountText)
-    amount_usd = nullable(fields.Float)
-    bps = nullable(fields.Float)
-    included = required(fields.Boolean, description="Whether the outputs are after it")
-    recipient = nullable(AddressText, description="Who gets it, where that is known")
+    name = required(fields.String, description="Name of the kind of fee in words, such as `Protocol fee`")
+    kind = required(
+        fields.String,
+        enum=["protocol", "integrator", "bridge", "lp", "gas"],
+        description="Who takes the fee: `protocol` the protocol or service, `integrator` the "
+        "`feeRecipient` of the request, `bridge` the bridge, `lp` the liquidity providers, "
+        "`gas` who pays gas for the caller",
+    )
+    token = required(TokenRef, description="Token in which the fee is paid")
+    amount = required(AmountText, description="Amount of the fee")
+    amount_usd = nullable(UsdNumber, description="Value of `amount`")
+    bps = nullable(
+        fields.Float,
+        description="Rate of the fee in basis points of the amount that it is taken from. Null where it "
+        "is no rate",
+    )
+    included = required(
+        fields.Boolean,
+        description="Whether `inputs` and `outputs` contain the fee already. False: it is paid beside them",
+    )
+    recipient = nullable(AddressText, description="Account that receives the fee. Null when not known")
 
 
 class Gas(View):
-    units = required(IntegerText)
-    limit = required(IntegerText)
-    max_fee_per_gas = nullable(AmountText, "max_fee_per_gas_wei")
-    l1_fee = nullable(
-        AmountText, "l1_fee_wei", description="Wei that a rollup charges for data on its parent chain"
+    units = required(IntegerText, description="Units of gas that all transactions use together")
+    limit = required(
+        IntegerText,
+        description="Sum of the gas limits of all transactions, in units of gas; higher than `units`",
     )
-    cost = nullable(AmountText, "cost_wei")
-    price = nullable(AmountText, "price_wei", description="Wei per unit that `cost` is counted with")
-    cost_usd = nullable(fields.Float)
+    max_fee_per_gas = nullable(
+        WeiText,
+        "max_fee_per_gas_wei",
+        description="Highest fee for a unit of gas that the estimate assumes (EIP-1559)",
+    )
+    l1_fee = nullable(
+        WeiText,
+        "l1_fee_wei",
+        description="Fee that a rollup charges for the data of the transactions on its parent chain. Null "
+        "where it charges none, or when not known",
+    )
+    cost = nullable(WeiText, "cost_wei", description="Estimated cost of the gas, `l1Fee` included")
+    price = nullable(
+        WeiText, "price_wei", description="Price of a unit of gas with which `cost` was computed"
+    )
+    cost_usd = nullable(UsdNumber, description="Value of `cost`")
 
 
 class Approval(View):
-    token = required(AddressText)
-    spender = required(AddressText)
-    required = required(AmountText)
-    current = nullable(AmountText)
-    needed = nullable(fields.Boolean)
-    needs_reset = nullable(fields.Boolean)
+    token = required(AddressText, description="ERC-20 token that the transactions take from the caller")
+    spender = required(AddressText, description="Contract that needs the allowance")
+    required = required(AmountText, description="Allowance that the transactions need")
+    current = nullable(AmountText, description="Allowance at the block that was read")
+    needed = nullable(
+        fields.Boolean,
+        description="Whether `current` is less than `required`, so that the action has an approval",
+    )
+    needs_reset = nullable(
+        fields.Boolean,
+        description="Whether the token refuses another allowance until the present one is set to zero. "
+        "Null in a quote, where it was not tried",
+    )
 
 
 class Issue(View):
-    code = required(fields.String)
-    token = nullable(AddressText)
-    actual = nullable(AmountText)
-    required = nullable(AmountText)
+    code = required(
+        fields.String,
+        description="What would make the transactions fail or what to check, such as "
+        "`insufficient_balance`; more codes may be added within v2",
+    )
+    token = nullable(
+        AddressText, description="Token or contract that the issue is about. Null when it is about none"
+    )
+    actual = nullable(
+        CountText,
+        description="Present value: base units of `token`; basis points with `high_price_impact` and "
+        "`transfer_tax`. Null where the issue has no value",
+    )
+    required = nullable(
+        CountText,
+        description="Value at which the issue is absent, in the unit of `actual`. Null where the issue "
+        "has no value",
+    )
 
 
 class TradeTax(View):
-    """What a token's own taxes take, in a simulation against a pool."""
+    """Taxes that a token takes of trades, measured in a simulation against a pool."""
 
-    token = required(AddressText)
-    buy_bps = nullable(fields.Integer, description="Of a purchase, in basis points")
-    sell_bps = nullable(fields.Integer, description="Of a sale, in basis points")
-    sellable = nullable(fields.Boolean, description="Whether the simulated sale succeeded")
+    token = required(AddressText, description="Token that was measured")
+    buy_bps = nullable(
+        fields.Integer,
+        description="Part of a purchase that the token itself takes, in basis points. Null when not measured",
+    )
+    sell_bps = nullable(
+        fields.Integer,
+        description="Part of a sale that the token itself takes, in basis points. Null when not measured",
+    )
+    sellable = nullable(
+        fields.Boolean, description="Whether the simulated sale succeeded. Null when no sale was simulated"
+    )
 
 
 class Notice(View):
-    code = required(fields.String)
-    message = required(fields.String)
+    code = required(fields.String, description="Code for programs; more codes may be added within v2")
+    message = required(fields.String, description="What the code means here, in a sentence")
 
 
 class Hop(View):
-    provider = required(fields.String)
-    protocol = required(fields.String)
-    pool = required(fields.String)
-    token_in = required(AddressText)
-    token_out = required(AddressText)
-    amount_in = required(AmountText)
-    amount_out = required(AmountText)
-    fee_bps = nullable(fields.Float)
+    provider = required(ProviderId)
+    protocol = required(fields.String, description="Protocol of the pool, such as `uniswap-v3`")
+    pool = required(fields.String, description="Address of the pool; for Uniswap v4 its 32-byte id")
+    token_in = required(AddressText, description="Token that the pool receives")
+    token_out = required(AddressText, description="Token that the pool pays")
+    amount_in = required(AmountText, description="Amount of `tokenIn` that the pool receives")
+    amount_out = required(AmountText, description="Amount of `tokenOut` that the pool pays")
+    fee_bps = nullable(fields.Float, description="Fee of the pool, in basis points of `amountIn`")
 
 
 class RoutePath(View):
-    bps = required(fields.Integer)
-    hops = required([Hop])
+    bps = required(fields.Integer, description="Part of the input that takes this path, in basis points")
+    hops = required([Hop], description="Pools of the path, in the order of the trade")
 
 
 class RouteLeg(Hop):
     """All that passes through one pool of a route."""
 
     share_bps = required(
-        fields.Integer, description="Of what leaves `tokenIn` (the native coin and its wrapped form are one)"
+        fields.Integer,
+        description="Part of all that the route sells of `tokenIn` that this pool receives, in basis "
+        "points. The native coin and its wrapped form count as one token",
     )
 
 
 class QuotePart(View):
     """One provider's part of a quote that several carry out, in order: its own legs and minimums."""
 
-    kind = required(CodeText, "capability", enum=["swap", "bridge"])
-    provider = required(fields.String)
-    inputs = required([Leg])
-    outputs = required([Leg])
-
-
-class SwapEcho(View):
-    from_chain = required(NetworkText, "chain_id")
-    to_chain = required(NetworkText, "to_chain_id")
-    from_token = required(AddressText, "token_in.address")
-    to_token = required(AddressText, "token_out.address")
-    amount = required(AmountText, description="Of `fromToken`; with `exactOut` of `toToken`")
-    side = required(fields.String, enum=list(models.SIDES))
-    address = required(AddressText, "sender")
-    to_address = required(AddressText, "recipient")
-    refund_address = nullable(AddressText, lambda swap: swap.refund_account if swap.is_cross_chain else None)
-    slippage_bps = required(fields.Integer)
-    approval_mode = required(
-        fields.String, lambda request: "permit2-signature" if request.permit2_signature else "transactions"
+    kind = required(
+        CodeText,
+        "capability",
+        enum=["swap", "bridge"],
+        description="Whether the part is a swap within a network or a transfer to another one",
     )
-    max_hops = nullable(fields.Integer, "routing.max_hops")
-    max_legs = nullable(fields.Integer, "routing.max_legs")
-    protocols = nullable([fields.String], lambda swap: swap.routing.protocols or None)
-    exclude_protocols = nullable([fields.String], lambda swap: swap.routing.exclude_protocols or None)
-    pools = nullable([fields.String], lambda swap: swap.routing.pools or None)
-    exclude_pools = nullable([fields.String], lambda swap: swap.routing.exclude_pools or None)
-    max_price_impact_bps = nullable(fields.Integer, "routing.max_price_impact_bps")
-    gas_price_wei = nullable(AmountText, "routing.gas_price_wei")
-    fee_bps = nullable(fields.Integer, lambda swap: swap.fee and swap.fee.bps)
-    fee_recipient = nullable(AddressText, lambda swap: swap.fee and swap.fee.recipient)
-    omitted = nullable(
-        [fields.String],
-        lambda swap: list(map(camel_case, swap.routing.omitted)) or None,
-        description="Members that were given and that the quote token has no space for",
-    )
-
-
-class PoolEcho(View):
-    pool_id = required(fields.String)
-    action = required(fields.String)
-    asset = required(AddressText)
-    amount = required(fields.String, lambda request: "max" if request.amount is None else str(request.amount))
-    address = required(AddressText, "sender")
-    recipient = required(AddressText)
-    slippage_bps = required(fields.Integer)
-    tick_lower = nullable(fields.Integer)
-    tick_upper = nullable(fields.Integer)
-    position_id = nullable(fields.String)
-    use_native = required(fields.Boolean)
-
-
-class VaultEcho(View):
-    vault_id = required(fields.String)
-    action = required(fields.String)
-    asset = nullable(AddressText)
-    amount = nullable(AmountText)
-    address = required(AddressText, "sender")
-    recipient = required(AddressText)
-    slippage_bps = required(fields.Integer)
-    strategy = nullable(fields.String, constant(None))
-    bot = nullable(AddressText, constant(None))
-
-
-class ManageEcho(VaultEcho):
-    recipient = optional(AddressText, hidden)
-    strategy = nullable(fields.String)
-    bot = nullable(AddressText)
-
-
-class DeployEcho(View):
-    network = required(NetworkText, "chain_id")
-    asset = required(AddressText)
-    owner = required(AddressText)
-    strategy = required(fields.String)
-    bot = nullable(AddressText)
-
-
-ECHOES: Mapping[type, type[View]] = {
-    models.SwapRequest: SwapEcho,
-    models.PoolRequest: PoolEcho,
-    models.VaultRequest: VaultEcho,
-    models.ManageRequest: ManageEcho,
-    models.DeployRequest: DeployEcho,
-}
-
-
-class RequestEcho(fields.Dict, NetworkField):
-    """A request by its kind."""
-
-    def convert(self, value: models.Request, networks: Networks) -> dict[str, Any]:
-        return ECHOES[type(value)].render(value, networks)
+    provider = required(ProviderId)
+    inputs = required([Leg], description="What the part takes from the caller")
+    outputs = required([Leg], description="What the part pays, each output with its own minimum")
 
 
 class Range(View):
-    tick_lower = required(fields.Integer, 0)
-    tick_upper = required(fields.Integer, 1)
-
-
-class PoolState(View):
-    kind = required(fields.String)
-    fee_bps = optional(fields.Float, allow_none=True)
-    reserves = optional([IntegerText], allow_none=True)
-    sqrt_price_x96 = optional(IntegerText, allow_none=True)
-    tick = optional(fields.Integer, allow_none=True)
-    liquidity = optional(IntegerText, allow_none=True)
-
-
-class PoolTerms(View):
-    pool_state = optional(PoolState, allow_none=True)
-    dependent = optional(Leg, allow_none=True)
-    liquidity_delta = optional(IntegerText, allow_none=True)
-    range = optional(Range, "tick_range", allow_none=True)
-    share_of_pool = optional(fields.Float, allow_none=True)
-
-
-class QuotedVault(View):
-    id = required(fields.String, "vault_id")
-    asset = required(TokenRef)
-    share = required(TokenRef)
-    share_price = nullable(fields.String, description="Whole assets per whole share")
-
-
-class QuotedVaultFees(View):
-    entry = nullable(fields.Integer, "entry_bps")
-    exit = nullable(fields.Integer, "exit_bps")
-
-
-class VaultTerms(View):
-    vault = optional(QuotedVault, itself)
-    limit = optional(IntegerText, allow_none=True)
-    lock_seconds = optional(fields.Integer, allow_none=True)
-    fees_bps = optional(QuotedVaultFees, itself)
-
-
-class RefundPlace(View):
-    chain_id = required(fields.Integer)
-    token = required(AddressText)
-    address = required(AddressText)
-
-
-class Refund(RefundPlace):
-    on_expiry = nullable(fields.String)
-
-
-class TransferTerms(View):
-    estimated_seconds = optional(fields.Integer, allow_none=True)
-    fill_deadline = optional(fields.Integer, allow_none=True)
-    refund = optional(Refund, allow_none=True)
-
-
-class Tracking(View):
-    bridge = required(fields.String)
-    origin_chain_id = required(fields.Integer)
-    destination_chain_id = required(fields.Integer)
-    expected_seconds = nullable(fields.Integer)
-    refund_address = nullable(AddressText)
-
-
-class TransferTracking(View):
-    tracking = optional(Tracking, itself)
-
-
-class DeploymentParams(View):
-    asset = required(AddressText)
-    owner = required(AddressText)
-    bot = nullable(AddressText)
-    strategy = required(fields.String)
-
-
-class DeploymentTerms(View):
-    factory = optional(fields.String)
-    predicted_address = optional(fields.String)
-    salt = optional(fields.String)
-    init_code_hash = optional(fields.String)
-    params = optional(DeploymentParams, itself)
+    tick_lower = required(fields.Integer, 0, description="Lower tick of the position, included in its range")
+    tick_upper = required(
+        fields.Integer, 1, description="Upper tick of the position, excluded from its range"
+    )
 
 
 class Difference(View):
-    member = required(fields.String)
-    expected = nullable(fields.String)
-    actual = nullable(fields.String)
+    member = required(
+        fields.String,
+        description="Member of the transaction that differs: `chainId`, `to`, `value`, `data` or `from`",
+    )
+    expected = nullable(
+        fields.String,
+        description="Value of the transaction that was built; of `data` its keccak-256. Null for none",
+    )
+    actual = nullable(
+        fields.String,
+        description="Value of the transaction that was found; of `data` its keccak-256. Null for none",
+    )
 
 
 class RequiredRole(View):
-    """Who may take a vault's management action."""
+    """Role that a management action of a vault requires."""
 
-    name = required(fields.String)
-    holder = nullable(AddressText)
-    caller_has_role = nullable(fields.Boolean)
-
-
-class ManagementTerms(View):
-    required_role = optional(RequiredRole, allow_none=True)
-
-
-VIEWS: Mapping[type, type[View]] = {
-    models.PoolTerms: PoolTerms,
-    models.VaultTerms: VaultTerms,
-    models.TransferTerms: TransferTerms,
-    models.TransferTracking: TransferTracking,
-    models.DeploymentTerms: DeploymentTerms,
-    models.ManagementTerms: ManagementTerms,
-}
-
-
-def terms_wire(terms: Any, networks: Networks) -> dict[str, Any]:
-    """The members that terms add to a quote or an action."""
-    return {} if terms is None else VIEWS[type(terms)].render(terms, networks)
+    name = required(fields.String, description="Role that the contract requires, such as `owner`")
+    holder = nullable(AddressText, description="Account that has the role: the caller if it has it")
+    caller_has_role = nullable(
+        fields.Boolean, description="Whether the `address` of the request has the role"
+    )

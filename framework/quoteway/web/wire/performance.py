@@ -13,39 +13,63 @@ from quoteway.web.wire.view import View, nullable, required
 
 class PerformanceRow(View):
     network = required(text.NetworkText, "chain_id")
-    chain_id = required(fields.Integer)
+    chain_id = required(text.ChainIdNumber)
     pair_class = required(
         fields.String,
         "pair",
         enum=list(get_args(PairClass)),
-        description="dollars: both tokens are within 2 % of a dollar; dollar: one is; other: none is",
+        description="`dollars`: both tokens are within 2 % of a US dollar. `dollar`: one of them is. "
+        "`other`: none is. `unknown`: a price is not known",
     )
     size = required(
         fields.String,
         enum=list(get_args(SizeClass)),
-        description="US dollars sold; over1M: a million or more",
+        description="Value sold, in US dollars: `under1k` is 100 to below 1,000, `over1M` a million or "
+        "more, `unknown` without a price",
     )
-    fills = required(fields.Integer, description="Swaps that were mined, reverted ones included")
-    reverted = required(fields.Integer)
+    fills = required(fields.Integer, description="Number of swaps that were mined, reverted ones included")
+    reverted = required(fields.Integer, description="Number of these swaps that reverted")
     median_vs_quote_bps = nullable(
-        fields.Integer, "median_bps", description="What was paid beside the quote: 0 as quoted, negative less"
+        fields.Integer,
+        "median_bps",
+        description="Median of the received output less the quoted one, in basis points of the quoted "
+        "one: 0 is as quoted, negative is less. Null when no output is known",
     )
-    mean_vs_quote_bps = nullable(fields.Float, "mean_bps")
-    worst_vs_quote_bps = nullable(fields.Integer, "worst_bps")
+    mean_vs_quote_bps = nullable(
+        fields.Float,
+        "mean_bps",
+        description="Mean of the same, in basis points. Null when no output is known",
+    )
+    worst_vs_quote_bps = nullable(
+        fields.Integer,
+        "worst_bps",
+        description="Lowest of the same, in basis points. Null when no output is known",
+    )
     same_state_fills = required(
         fields.Integer,
         "same_state",
-        description="Those before which no other transaction changed a pool they went through",
+        description="Number of swaps of known output before which no other transaction changed a pool of "
+        "their route since the action was built",
     )
-    same_state_exact = required(fields.Integer, description="Those of them that paid exactly what was quoted")
+    same_state_exact = required(
+        fields.Integer, description="Number of these that paid exactly the quoted output"
+    )
 
 
 class ProviderPerformance(View):
-    provider = required(fields.String)
-    since = required(text.TimeText, description="Only swaps handed out since then, by this worker, count")
+    provider = required(text.ProviderId)
+    since = required(
+        text.TimeText,
+        description="Start of the count: the swaps of actions that this worker built since then",
+    )
     indexed = required(
         fields.Boolean,
-        description="Whether an index finds the swaps; otherwise only those that callers report count",
+        description="Whether an index is enabled that finds the swaps. If not, only those that callers "
+        "report count",
     )
-    waiting = required(fields.Integer, description="Swaps of all providers that are still looked for")
-    data = required([PerformanceRow])
+    waiting = required(
+        fields.Integer, description="Number of actions, of all providers, whose swap is still looked for"
+    )
+    data = required(
+        [PerformanceRow], description="One row for each network, class of pairs and size with a swap"
+    )

@@ -11,22 +11,26 @@ from marshmallow import fields
 
 from quoteway import models
 from quoteway.networks import Networks
-from quoteway.web.wire import parts
+from quoteway.web.wire import echoes, parts, terms
 from quoteway.web.wire.actions import Action, Simulation
 from quoteway.web.wire.errors import Attempt, ErrorMembers
+from quoteway.web.wire.routes import Optimality, Route
 from quoteway.web.wire.text import (
-    AddressText,
-    AmountTable,
     AmountText,
+    ChainIdNumber,
     CodeText,
-    DigestText,
     NetworkText,
+    PriceImpact,
     PrivateSubmissionText,
+    ProviderId,
     TimeText,
+    UnixTime,
+    UsdNumber,
 )
-from quoteway.web.wire.view import ABSENT, View, Wire, itself, nullable, optional, required
+from quoteway.web.wire.view import Field, View, Wire, itself, nullable, optional, required
 
 _PRICE = Context(prec=18)
+_UNDERSTOOD = "The request as it was understood"
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,74 +106,22 @@ def routed(shown: Any) -> models.Quote | None:
     return None if shown.quote is None or shown.quote.route is None else shown.quote
 
 
-class Route(View):
-    """The route as paths, whose amounts sum to those of its legs, and as legs, in the order of execution."""
-
-    paths = required([parts.RoutePath], "route")
-    legs = optional([parts.RouteLeg], lambda quote: ABSENT if quote.route_legs is None else quote.route_legs)
-
-
-class CertifiedPool(View):
-    """A pool whose state the bound counts."""
-
-    pool = required(fields.String, description="Contract address, or 32-byte id")
-    protocol = required(fields.String)
-    tokens = required([AddressText])
-    parameters = required(
-        [fields.Integer], description="By which the provider reads the same part of the pool's state again"
-    )
-    digest = required(DigestText, description="keccak-256 of the pool's state in the provider's encoding")
-
-
-class Certificate(View):
-    """What proves the bound. `quoteway verify-quote` checks it against the chain."""
-
-    prices = required(AmountTable, description="An integer per base unit of each token, all at one scale")
-    pools = required([CertifiedPool])
-
-
-class Optimality(View):
-    """How near the route is to the best one through the same pools at the quote's block, gas aside."""
-
-    bound = required(
-        AmountText,
-        description="No trade through these pools pays more; of `exactOut`, none takes less of `fromToken`",
-    )
-    gap_bps = required(
-        fields.Float,
-        description="At most so much of the bound is missing; of `exactOut`, at most so much of the input is "
-        "above the bound",
-    )
-    net_gap_bps = required(fields.Float, description="The same net of gas")
-    arbitrage = required(
-        AmountText,
-        description="At most so much of the bound is there without any input; not subtracted from it. Of "
-        "`exactOut`, in `fromToken`",
-    )
-    pools = required(fields.Integer, description="How many pools were searched")
-    families = required([fields.String])
-    block = required(parts.BlockRef)
-    method = required(fields.String, enum=["single_path", "split"])
-    certificate = optional(
-        Certificate, lambda found: ABSENT if found.certificate is None else found.certificate
-    )
-
-
 class Mev(View):
     """What others could take from the swap while it waits to be mined, and how to keep it from them."""
 
     at_risk = required(
         AmountText,
         at_risk,
-        description="Base units of toToken: the quoted output less the minimum that the chain enforces. No "
-        "sandwich costs more than this; it is no estimate of what one would take",
+        description="Quoted output less the minimum output, in base units of `toToken`: an upper bound of "
+        "what a sandwich can take from the output, no estimate. With `exactOut` the input is "
+        "at risk instead: `fromAmountMax` less `fromAmount`",
     )
-    at_risk_usd = nullable(fields.Float, at_risk_usd)
+    at_risk_usd = nullable(UsdNumber, at_risk_usd, description="Value of `atRisk`. Null without a price")
     private_submission = nullable(
         PrivateSubmissionText,
         "sealed.request.chain_id",
-        description="URL of a JSON-RPC endpoint of the operator's choice, to send the signed transaction to "
-        "instead of the public mempool",
+        description="URL of the JSON-RPC endpoint that the operator names for sending signed transactions "
+        "past the public mempool. Null where it names none",
     )
 
 
@@ -177,113 +129,241 @@ class Quote(View):
     quote_id = required(
         fields.String,
         "sealed.token",
-        description="Signed, short-lived; exchange it for an action any number of times.",
+        description="Signed token that holds the quote, at most 4,096 characters. It can be exchanged for "
+        "an action any number of times until `expiresAt`",
     )
-    kind = required(CodeText, "sealed.capability", enum=["swap", "bridge", "pool", "vault"])
+    kind = required(
+        CodeText,
+        "sealed.capability",
+        enum=["swap", "bridge", "pool", "vault"],
+        description="Kind of the request that was quoted",
+    )
     status = required(
         fields.String,
         lambda shown: "active" if shown.now < shown.sealed.expires_at else "expired",
         enum=["active", "expired"],
+        description="`active` until `expiresAt`. An `expired` quote can be read, but not exchanged for an "
+        "action",
     )
-    provider = required(fields.String, "sealed.provider")
+    provider = required(ProviderId, "sealed.provider")
     network = required(NetworkText, "sealed.request.chain_id")
-    chain_id = required(fields.Integer, "sealed.request.chain_id")
-    created_at = required(TimeText, "sealed.created_at")
-    expires_at = required(TimeText, "sealed.expires_at")
-    expires_in = required(
-        fields.Integer, lambda shown: max(0, shown.sealed.expires_at - shown.now), description="Seconds"
+    chain_id = required(ChainIdNumber, "sealed.request.chain_id")
+    created_at = required(TimeText, "sealed.created_at", description="Time at which the quote was made")
+    expires_at = required(
+        TimeText, "sealed.expires_at", description="Time until which the quote can be exchanged for an action"
     )
-    request = required(parts.RequestEcho, "sealed.request", description="The request as it was understood")
-    inputs = required([parts.Leg])
-    outputs = required([parts.Leg])
-    slippage_bps = required(fields.Integer, "sealed.slippage_bps")
-    deadline = nullable(fields.Integer, description="Unix seconds")
-    price_impact_bps = nullable(fields.Integer, _fresh("price_impact_bps"))
-    fees = nullable([parts.Fee], _fresh("fees"))
-    gas = nullable(parts.Gas, _fresh("gas"))
-    approvals = nullable([parts.Approval])
-    issues = nullable([parts.Issue])
-    route = nullable(Route, routed)
-    block = required(parts.BlockRef, "sealed.block")
-    simulation = nullable(Simulation)
-    warnings = nullable([parts.Notice])
+    expires_in = required(
+        fields.Integer,
+        lambda shown: max(0, shown.sealed.expires_at - shown.now),
+        description="Seconds until `expiresAt`; 0 when the quote has expired",
+    )
+    request = required(echoes.RequestEcho, "sealed.request", description=_UNDERSTOOD)
+    inputs = required([parts.Leg], description="Tokens and amounts that the caller pays")
+    outputs = required(
+        [parts.Leg], description="Tokens and amounts that the recipient receives, each with its minimum"
+    )
+    slippage_bps = required(
+        fields.Integer,
+        "sealed.slippage_bps",
+        description="Slippage with which the minimum outputs, or with `exactOut` the maximum input, were "
+        "computed, in basis points",
+    )
+    deadline = nullable(
+        UnixTime,
+        description="Time until which the transactions can be executed: the one of the request, else the "
+        "one that an action built now gets. The action's own `deadline` is null where no "
+        "contract enforces it. Null in a quote that is read back",
+    )
+    price_impact_bps = nullable(
+        PriceImpact,
+        _fresh("price_impact_bps"),
+        description="How far the price of the trade is below that of the pools before it, in basis "
+        "points. Null when not known, and in a quote that is read back",
+    )
+    fees = nullable(
+        [parts.Fee],
+        _fresh("fees"),
+        description="Fees of the quote. Null in a quote that is read back",
+    )
+    gas = nullable(
+        parts.Gas,
+        _fresh("gas"),
+        description="Gas that the transactions need. Null when not known, and in a quote that is read back",
+    )
+    approvals = nullable(
+        [parts.Approval],
+        description="Allowances that the transactions need, with the present ones. Null in a quote that "
+        "is read back",
+    )
+    issues = nullable(
+        [parts.Issue],
+        description="What would make the transactions fail now, or what to check. Null in a quote that is "
+        "read back",
+    )
+    route = nullable(
+        Route,
+        routed,
+        description="Pools of the swap. Null where the provider does not state them, and in a quote that "
+        "is read back",
+    )
+    block = required(parts.BlockRef, "sealed.block", description="Block whose state was quoted")
+    simulation = nullable(
+        Simulation,
+        description="Simulation of the transactions at `block`. Null where none was made, and in a quote "
+        "that is read back",
+    )
+    warnings = nullable(
+        [parts.Notice],
+        description="What the caller must know before it accepts the quote. Null in a quote that is read "
+        "back",
+    )
     acknowledgement_needed = required(
         [parts.Notice],
         "sealed.unacknowledged",
-        description="What `acknowledge` must name before there is an action",
+        description="What the caller must accept by its code in `acknowledge` before it gets an action; "
+        "empty when nothing is left to accept",
     )
-    acknowledged = required([fields.String], "sealed.acknowledged")
-    attempts = nullable([Attempt])
-    taxes = nullable([parts.TradeTax], description="Of the unlisted tokens that could be measured")
+    acknowledged = required(
+        [fields.String],
+        "sealed.acknowledged",
+        description="Codes that the quote's request accepted in `acknowledge`",
+    )
+    attempts = nullable(
+        [Attempt], description="Outcome of each provider that was asked. Null in a quote that is read back"
+    )
+    taxes = nullable(
+        [parts.TradeTax],
+        description="Taxes of the unlisted tokens of the request, where they could be measured. Null in a "
+        "quote that is read back",
+    )
 
     @classmethod
     def render(cls, model: ShownQuote, networks: Networks) -> Wire:
         of_kind = None if model.quote is None else model.quote.terms
-        return super().render(model, networks) | parts.terms_wire(of_kind, networks)
+        return super().render(model, networks) | terms.terms_wire(of_kind, networks)
+
+
+def _understood(echo: type[View]) -> Field:
+    return required(echo, "sealed.request", description=_UNDERSTOOD)
 
 
 class SwapQuote(Quote):
-    from_token = required(parts.TokenRef, lambda shown: shown.inputs[0].token)
-    to_token = required(parts.TokenRef, lambda shown: shown.outputs[0].token)
-    side = required(
-        fields.String, "sealed.request.side", enum=list(models.SIDES), description="Which amount is exact"
+    request = _understood(echoes.SwapEcho)
+    from_token = required(
+        parts.TokenRef, lambda shown: shown.inputs[0].token, description="Token that is sold"
     )
-    from_amount = required(AmountText, lambda shown: shown.inputs[0].amount)
+    to_token = required(
+        parts.TokenRef, lambda shown: shown.outputs[0].token, description="Token that is bought"
+    )
+    side = required(
+        fields.String,
+        "sealed.request.side",
+        enum=list(models.SIDES),
+        description="Which amount is exact: `exactIn` the amount sold, `exactOut` the amount bought",
+    )
+    from_amount = required(
+        AmountText,
+        lambda shown: shown.inputs[0].amount,
+        description="Amount that is sold, at the quote's block",
+    )
     from_amount_max = required(
         AmountText,
         lambda shown: shown.inputs[0].most,
-        description="The most that is taken: of `exactOut` above `fromAmount` by the slippage",
+        description="Most that is taken. Equals `fromAmount` with `exactIn`; with `exactOut` it is higher "
+        "by the slippage",
     )
-    to_amount = required(AmountText, lambda shown: shown.outputs[0].amount)
-    to_amount_min = nullable(AmountText, lambda shown: shown.outputs[0].amount_min)
-    from_amount_usd = nullable(fields.Float, lambda shown: shown.inputs[0].amount_usd)
-    to_amount_usd = nullable(fields.Float, lambda shown: shown.outputs[0].amount_usd)
+    to_amount = required(
+        AmountText,
+        lambda shown: shown.outputs[0].amount,
+        description="Amount that is bought, at the quote's block",
+    )
+    to_amount_min = nullable(
+        AmountText,
+        lambda shown: shown.outputs[0].amount_min,
+        description="Least that the recipient receives, else the transactions revert. The warning "
+        "`opaque_calldata` says that the gateway cannot prove this",
+    )
+    from_amount_usd = nullable(
+        UsdNumber,
+        lambda shown: shown.inputs[0].amount_usd,
+        description="Value of `fromAmount`. Null when not known, and in a quote that is read back",
+    )
+    to_amount_usd = nullable(
+        UsdNumber,
+        lambda shown: shown.outputs[0].amount_usd,
+        description="Value of `toAmount`. Null when not known, and in a quote that is read back",
+    )
     execution_price = nullable(
-        fields.String, execution_price, description="Whole output coins per whole input coin"
+        fields.String,
+        execution_price,
+        description="Whole tokens bought for a whole token sold, as a decimal number in text with up to "
+        "18 significant digits. Null when nothing is sold",
     )
     optimality = nullable(
         Optimality,
         _fresh("optimality"),
-        description="As the provider computed it; null where it did not",
+        description="How near the route is to the best one. Null where the provider does not compute it, "
+        "and in a quote that is read back",
     )
-    mev = required(Mev, itself)
-    parts = nullable([parts.QuotePart], lambda shown: shown.sealed.parts or None)
+    mev = required(
+        Mev,
+        itself,
+        description="What others can take from the swap while it waits in the mempool, and a private "
+        "endpoint against it",
+    )
+    parts = nullable(
+        [parts.QuotePart],
+        lambda shown: shown.sealed.parts or None,
+        description="Parts of a quote that several providers carry out, in order. Null where one provider "
+        "carries out all",
+    )
 
 
 class QuoteResult(View):
     """A quote, or the error that its request would have had alone."""
 
-    quote = optional(SwapQuote)
-    error = optional(ErrorMembers)
+    quote = optional(SwapQuote, description="Quote of the request; left out where there is an error")
+    error = optional(
+        ErrorMembers,
+        description="Error that the request alone would have had; left out where there is a quote",
+    )
 
 
 class SwapQuotes(View):
-    results = required([QuoteResult], description="In the order of the requests")
+    results = required([QuoteResult], description="One result for each request, in the order of the requests")
 
 
-class PoolQuote(parts.PoolTerms, Quote):
-    """Of adding, removing or collecting liquidity."""
+class PoolQuote(terms.PoolTerms, Quote):
+    """Quote of adding or removing liquidity, or of collecting fees."""
+
+    request = _understood(echoes.PoolEcho)
 
 
-class VaultQuote(parts.VaultTerms, Quote):
-    """Of a deposit or withdrawal."""
+class VaultQuote(terms.VaultTerms, Quote):
+    """Quote of a deposit or withdrawal."""
+
+    request = _understood(echoes.VaultEcho)
 
 
-class ManageAction(parts.ManagementTerms, Action):
-    """Of managing a vault."""
+class ManageAction(terms.ManagementTerms, Action):
+    """Action of managing a vault."""
 
 
-class DeployQuote(parts.DeploymentTerms, Quote):
-    """Of deploying a vault."""
+class DeployQuote(terms.DeploymentTerms, Quote):
+    """Quote of deploying a vault."""
+
+    request = _understood(echoes.DeployEcho)
 
 
-class DeployAction(parts.DeploymentTerms, Action):
-    """Of deploying a vault."""
+class DeployAction(terms.DeploymentTerms, Action):
+    """Action of deploying a vault."""
 
 
-class BridgeQuote(parts.TransferTerms, Quote):
-    """Of a transfer to another network."""
+class BridgeQuote(terms.TransferTerms, Quote):
+    """Quote of a transfer to another network."""
+
+    request = _understood(echoes.SwapEcho)
 
 
-class BridgeAction(parts.TransferTracking, Action):
-    """Of a transfer to another network."""
+class BridgeAction(terms.TransferTracking, Action):
+    """Action of a transfer to another network."""

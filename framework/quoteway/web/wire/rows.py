@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from operator import methodcaller
 
 from marshmallow import fields
 
 from quoteway import models
-from quoteway.evm.units import format_units
-from quoteway.networks import Networks
 from quoteway.web.wire import text
 from quoteway.web.wire.parts import BlockRef, Leg, Notice, Range, TokenRef, TradeTax
 from quoteway.web.wire.view import (
     View,
-    Wire,
     camel_case,
-    constant,
-    hidden,
     itself,
     nullable,
-    optional,
     required,
 )
 
@@ -28,8 +21,13 @@ from quoteway.web.wire.view import (
 class FailedSource(View):
     """A provider whose rows are missing, and why."""
 
-    provider = required(fields.String, 0)
-    reason = required(text.CodeText, 1)
+    provider = required(text.ProviderId, 0)
+    reason = required(
+        text.CodeText,
+        1,
+        description="Why its rows are missing: one of `details.reason`, or a code that the operation's "
+        "description names",
+    )
 
 
 class Page(View):
@@ -37,24 +35,40 @@ class Page(View):
     are rendered before they are sorted.
     """
 
-    partial_ = required([FailedSource], "missing")
-    next_cursor = nullable(fields.String)
-    total = nullable(fields.Integer)
-    preview = required(fields.Boolean)
-    updated_at = required(text.TimeText)
+    partial_ = required(
+        [FailedSource],
+        "missing",
+        description="Providers whose rows are missing; ask again while there are any",
+    )
+    next_cursor = nullable(text.CursorText)
+    total = nullable(fields.Integer, description="Number of rows that the request selects, on all pages")
+    preview = required(
+        fields.Boolean,
+        description="Whether a provider marks a row of the page as a preview, with values that are not live",
+    )
+    updated_at = required(
+        text.TimeText, description="Time of the newest data among the rows that the request selects"
+    )
 
 
 class Contract(View):
-    address = required(text.AddressText)
-    chain_id = required(fields.Integer)
-    explorer_url = nullable(text.ExplorerText, itself)
+    address = required(
+        text.AddressText,
+        description="Contract of the token on this network; the zero address stands for the native coin",
+    )
+    chain_id = required(text.ChainIdNumber)
+    explorer_url = nullable(
+        text.ExplorerText,
+        itself,
+        description="Page of the token in the network's explorer. Null where the network has none",
+    )
     network = required(text.NetworkText, "chain_id")
-    decimals = required(fields.Integer)
+    decimals = required(text.DecimalsNumber)
 
 
 class Social(View):
-    type = required(fields.String, 0)
-    url = required(fields.String, 1)
+    type = required(fields.String, 0, description="Name of the service, such as `twitter`")
+    url = required(fields.String, 1, description="Link to the token's page at the service")
 
 
 def _safe_socials(profile: models.TokenProfile) -> list[tuple[str, str]]:
@@ -62,46 +76,75 @@ def _safe_socials(profile: models.TokenProfile) -> list[tuple[str, str]]:
 
 
 class TokenEntry(View):
-    id = required(fields.String)
-    ucid = nullable(fields.String)
-    name = required(fields.String)
-    symbol = required(fields.String)
-    logo_uri = nullable(text.LinkText)
-    price_usd = nullable(fields.Float)
-    rank = nullable(fields.Integer)
-    tags = required([fields.String])
-    contracts = required([Contract])
+    id = required(fields.String, description="Id of the token in its catalog, for `GET /v2/tokens/{id}`")
+    ucid = nullable(fields.String, description="CoinMarketCap's id of the token")
+    name = required(fields.String, description="Name of the token")
+    symbol = required(fields.String, description="Ticker of the token. Tokens may share one")
+    logo_uri = nullable(text.LogoText)
+    price_usd = nullable(text.UsdNumber, description="Price of one whole token")
+    rank = nullable(fields.Integer, description="Place by market capitalisation; 1 is the largest")
+    tags = required(
+        [fields.String], description="Tags that the catalog gives the token, such as `stablecoin`"
+    )
+    contracts = required([Contract], description="Contracts of the token on the networks of this deployment")
     verified = required(
-        fields.Boolean, description="Whether the decimals of every contract were compared with the chain"
+        fields.Boolean,
+        description="Whether the decimals of every contract were compared with the chain and are equal",
     )
     look_alike_of = nullable(
-        fields.String, description="The id of a token listed before this one, whose symbol looks the same"
+        fields.String,
+        description="Id of a token that is listed before this one and whose symbol looks the same. Null "
+        "without one",
     )
 
 
 class TokenPage(Page):
-    data = required([TokenEntry])
+    data = required([TokenEntry], description="Tokens, the best match first")
 
 
 class Profile(TokenEntry):
-    description = nullable(fields.String)
-    issuer = nullable(fields.String)
-    website = nullable(text.LinkText)
-    whitepaper = nullable(text.LinkText)
-    holders = nullable(fields.Integer)
-    price_change_24h_pct = nullable(fields.Float)
-    market_cap_usd = nullable(fields.Float)
-    fdv_usd = nullable(fields.Float)
-    volume_24h_usd = nullable(fields.Float)
-    circulating_supply = nullable(fields.String)
-    total_supply = nullable(fields.String)
-    max_supply = nullable(fields.String)
-    audit_score = nullable(fields.Float)
-    updated_at = required(text.TimeText)
-    socials = required([Social], _safe_socials)
-    trade_tax = nullable(TradeTax, description="As a quote of the unlisted token measured it lately")
-    listed = required(fields.Boolean, description="Whether a token list of this deployment has it")
-    sources = required(text.Table, lambda profile: {camel_case(name): of for name, of in profile.sources})
+    description = nullable(fields.String, description="Description of the token, a text of the catalog")
+    issuer = nullable(fields.String, description="Issuer of the token")
+    website = nullable(text.LinkText, description="Link to the website of the project")
+    whitepaper = nullable(text.LinkText, description="Link to the white paper of the project")
+    holders = nullable(fields.Integer, description="Number of accounts that hold the token")
+    price_change_24h_pct = nullable(
+        fields.Float, description="Change of the price in the last 24 hours, in percent: 5 is 5 %"
+    )
+    market_cap_usd = nullable(
+        text.UsdNumber, description="Market capitalisation: price times circulating supply"
+    )
+    fdv_usd = nullable(text.UsdNumber, description="Fully diluted valuation, as the catalog computes it")
+    volume_24h_usd = nullable(
+        text.UsdNumber,
+        description="Volume of the trades of the last 24 hours on the markets that the catalog counts",
+    )
+    circulating_supply = nullable(
+        fields.String, description="Circulating supply in whole tokens, as a decimal number in text"
+    )
+    total_supply = nullable(
+        fields.String, description="Total supply in whole tokens, as a decimal number in text"
+    )
+    max_supply = nullable(
+        fields.String, description="Maximum supply in whole tokens, as a decimal number in text"
+    )
+    audit_score = nullable(
+        fields.Float, description="Score of a third party's security audit, as the catalog gives it"
+    )
+    updated_at = required(text.TimeText, description="Time of the catalog's data of the token")
+    socials = required([Social], _safe_socials, description="Pages of the token at other services")
+    trade_tax = nullable(
+        TradeTax,
+        description="Taxes of the token, where a quote of this unlisted token measured them lately. Null "
+        "without a measurement",
+    )
+    listed = required(fields.Boolean, description="Whether a catalog of this deployment lists the token")
+    sources = required(
+        text.NameTable,
+        lambda profile: {camel_case(name): of for name, of in profile.sources},
+        description="By name of a member: id of the catalog that gave it, for members that the first "
+        "catalog lacks",
+    )
 
 
 def _pair(pool: models.Pool) -> str:
@@ -109,246 +152,225 @@ def _pair(pool: models.Pool) -> str:
 
 
 class PoolEntry(View):
-    id = required(fields.String)
-    network = required(fields.String)
-    chain_id = required(fields.Integer)
-    protocol = required(fields.String)
-    kind = required(fields.String)
-    address = required(fields.String)
-    pair = required(fields.String, _pair)
-    tokens = required([TokenRef])
-    fee_bps = nullable(fields.Float)
-    tvl_usd = nullable(fields.Float)
-    apr = nullable(fields.Float)
-    volume_24h_usd = nullable(fields.Float)
-    fees_24h_usd = nullable(fields.Float)
-    hooks = nullable(text.AddressText)
-    actions = required([fields.String])
-    preview = required(fields.Boolean)
-    source = required(fields.String)
-    updated_at = required(text.TimeText)
+    id = required(fields.String, description="Id of the pool: chain id, colon, address or 32-byte id")
+    network = required(fields.String, description="Name of the network")
+    chain_id = required(text.ChainIdNumber)
+    protocol = required(fields.String, description="Protocol of the pool, such as `uniswap-v3`")
+    kind = required(fields.String, description="Family of the pool's contract, such as `v2`, `v3` or `v4`")
+    address = required(fields.String, description="Address of the pool; for Uniswap v4 its 32-byte id")
+    pair = required(
+        fields.String,
+        _pair,
+        description="Symbols of the tokens, separated by a slash; the address of a token without a symbol",
+    )
+    tokens = required([TokenRef], description="Tokens of the pool, in the order of its contract")
+    fee_bps = nullable(fields.Float, description="Fee of a swap, in basis points of the amount sold")
+    tvl_usd = nullable(text.UsdNumber, description="Value of the tokens in the pool")
+    apr = nullable(
+        fields.Float,
+        description="Yearly rate that fees pay for liquidity, not compounded, as a fraction: 0.05 is 5 %",
+    )
+    volume_24h_usd = nullable(text.UsdNumber, description="Volume of the swaps of the last 24 hours")
+    fees_24h_usd = nullable(text.UsdNumber, description="Fees of the swaps of the last 24 hours")
+    hooks = nullable(
+        text.AddressText, description="Contract of the hooks of a Uniswap v4 pool. Null without one"
+    )
+    actions = required(
+        [fields.String],
+        description="Actions that `POST /v2/pools/{poolId}/quote` takes for it, such as `add`",
+    )
+    preview = required(
+        fields.Boolean,
+        description="Whether the provider marks the row as a preview, with values that are not live",
+    )
+    source = required(fields.String, description="Where the provider has the row from, such as `chain`")
+    updated_at = required(text.TimeText, description="Time of the row's data")
 
 
 class PoolPage(Page):
-    data = required([PoolEntry])
+    data = required([PoolEntry], description="Pools that the request selects")
 
 
 class PositionEntry(View):
-    position_id = required(fields.String)
-    pool_id = required(fields.String)
-    owner = required(text.AddressText)
-    kind = required(fields.String, enum=["fungible", "nft"])
-    liquidity = required(text.AmountText)
-    share = nullable(fields.Float)
-    amounts = required([Leg])
-    uncollected_fees = required([Leg])
-    range = nullable(Range, "tick_range")
-    in_range = nullable(fields.Boolean)
-    value_usd = nullable(fields.Float)
-    as_of_block = required(BlockRef, "block")
+    position_id = required(
+        fields.String, description="Id of the position, for `positionId` in requests; of an NFT its token id"
+    )
+    pool_id = required(fields.String, description="Id of the pool that holds the position")
+    owner = required(text.AddressText, description="Account that owns the position")
+    kind = required(
+        fields.String,
+        enum=["fungible", "nft"],
+        description="`fungible`: shares of a pool or vault. `nft`: a token of its own",
+    )
+    liquidity = required(
+        text.CountText,
+        description="Size of the position: base units of the shares, or units of liquidity for v3 and v4",
+    )
+    share = nullable(
+        fields.Float,
+        description="Fraction of the pool's liquidity or of all shares: 0.05 is 5 %. Null out of range, "
+        "and when not known",
+    )
+    amounts = required(
+        [Leg],
+        description="Amounts that a withdrawal of the whole position pays now, without fees; empty when "
+        "not known",
+    )
+    uncollected_fees = required([Leg], description="Fees that can be collected now")
+    range = nullable(
+        Range, "tick_range", description="Ticks of the position. Null for a position without a range"
+    )
+    in_range = nullable(
+        fields.Boolean,
+        description="Whether the pool's price is in the range. Null for a position without a range",
+    )
+    value_usd = nullable(
+        text.UsdNumber,
+        description="Value of `amounts` and `uncollectedFees`. Null unless all of them have a price",
+    )
+    as_of_block = required(BlockRef, "block", description="Block at which the position was read")
 
 
 class PositionPage(Page):
-    data = required([PositionEntry])
+    data = required([PositionEntry], description="Positions that the wallet has in the pool")
 
 
 class VaultFees(View):
-    performance_bps = nullable(fields.Integer, methodcaller("get", "performance"))
-    management_bps = nullable(fields.Integer, methodcaller("get", "management"))
-    entry_bps = nullable(fields.Integer, methodcaller("get", "entry"))
-    exit_bps = nullable(fields.Integer, methodcaller("get", "exit"))
+    performance_bps = nullable(
+        fields.Integer,
+        methodcaller("get", "performance"),
+        description="Fee on the yield, in basis points of it",
+    )
+    management_bps = nullable(
+        fields.Integer,
+        methodcaller("get", "management"),
+        description="Fee on the assets, in basis points a year",
+    )
+    entry_bps = nullable(
+        fields.Integer,
+        methodcaller("get", "entry"),
+        description="Fee on a deposit, in basis points",
+    )
+    exit_bps = nullable(
+        fields.Integer,
+        methodcaller("get", "exit"),
+        description="Fee on a withdrawal, in basis points",
+    )
 
 
 class VaultEntry(View):
-    id = required(fields.String)
-    network = required(fields.String)
-    chain_id = required(fields.Integer)
-    address = required(text.AddressText)
-    name = required(fields.String)
-    protocol = required(fields.String)
-    strategy = required(fields.String)
-    asset = required(TokenRef)
-    share = required(TokenRef)
-    apy = nullable(fields.Float)
-    total_assets = nullable(text.AmountText, description="base units of the asset")
-    tvl_usd = nullable(fields.Float)
-    risk_score = nullable(fields.Float, description="0 to 100, lower is safer")
-    fees = required(VaultFees, "fees_bps")
-    caps = nullable(text.AmountTable)
-    status = required(fields.String, enum=["active", "paused", "retired"])
-    actions = required([fields.String])
-    is_transactional = required(fields.Boolean)
-    warnings = required([Notice], lambda vault: models.own_warnings(vault.source, vault.warnings))
-    preview = required(fields.Boolean)
-    source = required(fields.String)
-    updated_at = required(text.TimeText)
+    id = required(fields.String, description="Id of the vault: chain id, colon, address")
+    network = required(fields.String, description="Name of the network")
+    chain_id = required(text.ChainIdNumber)
+    address = required(text.AddressText, description="Contract of the vault")
+    name = required(fields.String, description="Name of the vault")
+    protocol = required(fields.String, description="Protocol of the vault, such as `erc4626`")
+    strategy = required(
+        fields.String,
+        description="Strategy of the vault, as its provider names it; empty where it names none",
+    )
+    asset = required(TokenRef, description="Token that the vault takes in (the underlying)")
+    share = required(TokenRef, description="Token of the vault's shares")
+    apy = nullable(fields.Float, description="Yearly yield with compounding, as a fraction: 0.05 is 5 %")
+    total_assets = nullable(
+        text.AmountText, description="Assets that the vault holds, by its `totalAssets()`"
+    )
+    tvl_usd = nullable(text.UsdNumber, description="Value of `totalAssets`")
+    risk_score = nullable(fields.Float, description="Risk score from 0 to 100; lower is safer")
+    fees = required(VaultFees, "fees_bps", description="Fees of the vault")
+    caps = nullable(
+        text.AmountTable,
+        description="Limits of the vault by name, such as `maxDeposit`, in base units of its asset. Null "
+        "when there is no limit or it is not known",
+    )
+    status = required(
+        fields.String,
+        enum=["active", "paused", "retired"],
+        description="`active`: takes deposits. `paused`: takes none now. `retired`: takes none any more",
+    )
+    actions = required(
+        [fields.String],
+        description="Actions that `POST /v2/vaults/{vaultId}/quote` takes for it, such as `deposit`",
+    )
+    is_transactional = required(
+        fields.Boolean, description="Whether quotes and actions can be requested for the vault"
+    )
+    warnings = required(
+        [Notice],
+        lambda vault: models.own_warnings(vault.source, vault.warnings),
+        description="What a depositor must know",
+    )
+    preview = required(
+        fields.Boolean,
+        description="Whether the provider marks the row as a preview, with values that are not live",
+    )
+    source = required(fields.String, description="Where the provider has the row from, such as `chain`")
+    updated_at = required(text.TimeText, description="Time of the row's data")
 
 
 class VaultPage(Page):
-    data = required([VaultEntry])
+    data = required([VaultEntry], description="Vaults that the request selects")
 
 
 class BridgeRouteEntry(View):
-    from_chain = required(text.NetworkText, "from_chain_id")
-    to_chain = required(text.NetworkText, "to_chain_id")
-    from_token = required(TokenRef)
-    to_token = required(TokenRef)
-    bridge = required(fields.String)
-    min_amount = nullable(text.AmountText)
-    max_amount = nullable(text.AmountText)
-    estimated_seconds = nullable(fields.Integer)
-    enabled = required(fields.Boolean)
+    from_chain = required(
+        text.NetworkText, "from_chain_id", description="Name of the network that the transfer leaves"
+    )
+    to_chain = required(
+        text.NetworkText, "to_chain_id", description="Name of the network on which it arrives"
+    )
+    from_token = required(TokenRef, description="Token that is sent")
+    to_token = required(TokenRef, description="Token that is received")
+    bridge = required(fields.String, description="Id of the provider of the transfer")
+    min_amount = nullable(text.AmountText, description="Least amount of `fromToken` that the bridge takes")
+    max_amount = nullable(
+        text.AmountText,
+        description="Most that the bridge takes of `fromToken`. Null when not known, which does not mean "
+        "unlimited",
+    )
+    estimated_seconds = nullable(
+        fields.Integer, description="Estimated seconds from the deposit to the payment on the other network"
+    )
+    enabled = required(fields.Boolean, description="Whether the route can be quoted now")
 
 
 class RoutePage(Page):
-    data = required([BridgeRouteEntry])
+    data = required([BridgeRouteEntry], description="Routes that the request selects")
 
 
 class NativeCurrency(View):
-    symbol = required(fields.String, "native_symbol")
-    name = required(fields.String, "native_name")
-    decimals = required(fields.Integer, "native_decimals")
+    symbol = required(fields.String, "native_symbol", description="Ticker of the coin, such as `ETH`")
+    name = required(fields.String, "native_name", description="Name of the coin")
+    decimals = required(text.DecimalsNumber, "native_decimals")
 
 
 class NetworkRow(View):
-    id = required(fields.String, "network.slug")
-    network = required(fields.String, "network.slug")
-    chain_id = required(fields.Integer, "network.chain_id")
-    caip2 = required(fields.String, "network.caip2")
-    name = required(fields.String, "network.name")
-    native_currency = required(NativeCurrency, "network")
-    wrapped_native = nullable(text.AddressText, "network.wrapped_native")
-    explorer_url = nullable(fields.String, "network.explorer_url")
-    block_time_seconds = required(fields.Float, "network.block_time_s")
-    testnet = required(fields.Boolean, "network.testnet")
-    capabilities = required([fields.String])
+    id = required(fields.String, "network.slug", description="Name by which requests name the network")
+    network = required(fields.String, "network.slug", description="The same as `id`")
+    chain_id = required(text.ChainIdNumber, "network.chain_id")
+    caip2 = required(
+        fields.String, "network.caip2", description="CAIP-2 id of the network: `eip155:` and the chain id"
+    )
+    name = required(fields.String, "network.name", description="Title of the network for people")
+    native_currency = required(NativeCurrency, "network", description="Native coin, in which gas is paid")
+    wrapped_native = nullable(
+        text.AddressText,
+        "network.wrapped_native",
+        description="Contract of the wrapped native coin. Null when not known",
+    )
+    explorer_url = nullable(
+        fields.String,
+        "network.explorer_url",
+        description="Link to the network's block explorer. Null without one",
+    )
+    block_time_seconds = required(
+        fields.Float, "network.block_time_s", description="Typical seconds from one block to the next"
+    )
+    testnet = required(fields.Boolean, "network.testnet", description="Whether its coins have no value")
+    capabilities = required(
+        [fields.String], description="Capabilities that enabled providers serve there, such as `swap`"
+    )
 
 
 class NetworkPage(Page):
-    data = required([NetworkRow])
-
-
-@dataclass(frozen=True, slots=True)
-class ValuedHolding:
-    """``amount`` base units of ``token``, what they are worth, and what a sale of all pays at least.
-
-    ``spam`` are the rules of spam that the token breaks; None: it was not judged.
-    """
-
-    token: models.Token
-    amount: int
-    value_usd: float | None
-    realisable_usd: float | None = None
-    price: models.Price | None = None
-    counted: bool = False
-    spam: tuple[str, ...] | None = ()
-
-
-@dataclass(frozen=True, slots=True)
-class HeldPosition:
-    """A position with the id of the provider that has it."""
-
-    provider: str
-    position: models.PoolPosition | models.VaultPosition
-
-    @property
-    def pool_id(self) -> str | None:
-        return self.position.pool_id if isinstance(self.position, models.PoolPosition) else None
-
-    @property
-    def vault_id(self) -> str | None:
-        return self.position.vault_id if isinstance(self.position, models.VaultPosition) else None
-
-    @property
-    def chain_id(self) -> int:
-        return int((self.pool_id or self.vault_id or "").partition(":")[0])
-
-
-class Balance(View):
-    network = required(text.NetworkText, "token.chain_id")
-    chain_id = required(fields.Integer, "token.chain_id")
-    token = required(TokenRef)
-    amount = required(text.AmountText)
-    amount_formatted = required(fields.String, lambda held: format_units(held.amount, held.token.decimals))
-    value_usd = nullable(fields.Float)
-    realisable_usd = nullable(fields.Float)
-    confidence = nullable(fields.Float, lambda held: held.price and held.price.confidence)
-    liquidity_usd = nullable(fields.Float, lambda held: held.price and held.price.depth_usd)
-    sources = required([fields.String], lambda held: held.price.sources if held.price else ())
-    anchored = required(fields.Boolean, lambda held: held.price is not None and held.price.anchored)
-    moved_1h_pct = nullable(fields.Float, lambda held: held.price and held.price.moved_1h_pct)
-    warnings = required([Notice], lambda held: held.price.warnings if held.price else ())
-    counted = required(fields.Boolean)
-    listed = required(fields.Boolean, "token.listed", description="Whether a catalog has the token")
-    spam = nullable(fields.Boolean, lambda held: None if held.spam is None else bool(held.spam))
-    spam_reasons = required([fields.String], lambda held: held.spam or ())
-
-
-class AsOf(View):
-    chain_id = required(fields.Integer, 0)
-    block = required(fields.Integer, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Missing:
-    """A token that could not be read, or without ``token`` a network, and why."""
-
-    chain_id: int
-    token: models.Address | None
-    reason: str
-
-
-class Partial(View):
-    """What is missing from ``data``: a token; with ``token`` null, a network or the rest of its list."""
-
-    chain_id = required(fields.Integer)
-    token = nullable(text.AddressText)
-    reason = required(fields.String)
-
-
-class Balances(View):
-    wallet = required(text.AddressText)
-    data = required([Balance])
-    total_usd = nullable(fields.Float, description="The sum of the values that are ``counted``")
-    total_complete = required(fields.Boolean)
-    as_of = required([AsOf])
-    partial_ = required([Partial], "missing")
-
-
-class BalancesOfWallets(View):
-    data = required([Balances])
-    total_usd = nullable(fields.Float, description="The sum of the wallets' totals that are known")
-    total_complete = required(fields.Boolean)
-
-
-class Whereabouts(View):
-    pool_id = nullable(fields.String)
-    vault_id = nullable(fields.String)
-    provider = required(fields.String)
-    network = required(text.NetworkText, "chain_id")
-    chain_id = required(fields.Integer)
-
-
-class VaultPositionEntry(PositionEntry):
-    """A position in a vault with the members of one in a pool."""
-
-    position_id = required(fields.String, "vault_id")
-    pool_id = optional(fields.String, hidden)
-    kind = required(fields.String, constant("fungible"))
-    liquidity = required(text.AmountText, "shares")
-    uncollected_fees = required([Leg], constant(()))
-    range = nullable(Range, constant(None))
-    in_range = nullable(fields.Boolean, constant(None))
-
-
-class PortfolioPosition(Whereabouts, PositionEntry):
-    """``poolId`` of a position in a vault is null, and ``vaultId`` of one in a pool."""
-
-    @classmethod
-    def render(cls, model: HeldPosition, networks: Networks) -> Wire:
-        view = PositionEntry if isinstance(model.position, models.PoolPosition) else VaultPositionEntry
-        return view.render(model.position, networks) | Whereabouts.render(model, networks)
-
-
-class Positions(Page):
-    data = required([PortfolioPosition])
+    data = required([NetworkRow], description="Networks of this deployment")

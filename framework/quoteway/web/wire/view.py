@@ -5,9 +5,9 @@ wire object of a model: for each member it reads the attribute of the same name,
 declaration, and converts the value by the type of the field (``quoteway.web.wire.text``). None stays null.
 
     class Leg(View):
-        token = required(TokenRef)
-        amount = required(AmountText)
-        account = required(AddressText)
+        token = required(TokenRef, description="Token that moves")
+        amount = required(AmountText, description="How much moves")
+        account = required(AddressText, description="Account that pays or gets it")
 
 Rendering is pure: it reads the model and the deployment's networks and nothing else.
 """
@@ -86,17 +86,19 @@ class View(WireSchema):
 
 def required(kind: Kind, source: Source = None, **metadata: Any) -> Field:
     """A member that is always present and never null."""
-    return _field(kind, required=True, metadata=_sourced(source, metadata))
+    return _field(kind, required=True, metadata=_metadata(kind, source, metadata))
 
 
 def nullable(kind: Kind, source: Source = None, **metadata: Any) -> Field:
     """A member that is always present and null when unknown."""
-    return _field(kind, required=True, allow_none=True, metadata=_sourced(source, metadata))
+    described = _metadata(kind, source, metadata, allow_none=True)
+    return _field(kind, required=True, allow_none=True, metadata=described)
 
 
-def optional(kind: Kind, source: Source = None, *, allow_none: bool = False) -> Field:
+def optional(kind: Kind, source: Source = None, *, allow_none: bool = False, **metadata: Any) -> Field:
     """A member that is left out when its value is ``ABSENT``."""
-    return _field(kind, allow_none=allow_none, metadata=_sourced(source, {}))
+    described = _metadata(kind, source, metadata, allow_none=allow_none)
+    return _field(kind, allow_none=allow_none, metadata=described)
 
 
 def itself(model: Any) -> Any:
@@ -125,8 +127,20 @@ def _field(kind: Kind, **options: Any) -> Field:
     return fields.Nested(cast("type[View]", kind), **options)
 
 
-def _sourced(source: Source, metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {**metadata, **({} if source is None else {_SOURCE: source})}
+def _metadata(
+    kind: Kind, source: Source, given: Mapping[str, Any], *, allow_none: bool = False
+) -> dict[str, Any]:
+    """What is kept with a field: its source, and what the OpenAPI document says of the member.
+
+    The description is the given one or the kind's ``about``, with the kind's ``unit`` after it, and what null
+    means where the text does not say it.
+    """
+    of_kind = kind[0] if isinstance(kind, list) else kind
+    about: str = given.get("description", getattr(of_kind, "about", ""))
+    null = "" if not allow_none or "null" in about.lower() else "Null when not known"
+    description = ". ".join(filter(None, (about, getattr(of_kind, "unit", ""), null)))
+    described = {"description": description} if description else {}
+    return {**given, **described, **({} if source is None else {_SOURCE: source})}
 
 
 class ConvertedField(Field):

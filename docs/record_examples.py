@@ -1,0 +1,375 @@
+"""Records the requests and answers that the OpenAPI document shows as examples, from a running gateway.
+
+``python docs/record_examples.py`` starts the embedded default over two new local chains, asks every
+operation, sends the transactions of its actions, and writes what was sent and answered. Nothing of it is
+written by hand; long lists are cut. Run it when an operation, a member or a request of this file changes, and
+``make docs`` after it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from quoteway_devnet.demo.clients import Node
+from quoteway_devnet.demo.server import own_server
+
+EXAMPLES = Path(__file__).resolve().parent.parent / "framework/quoteway/web/http/openapi_examples.json"
+WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+"""The first account of a local chain, which signs for whoever asks."""
+BOT = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8"
+MOST_ITEMS = 3
+WAIT_S = 240.0
+DAY_S = 86_400
+CHAINS = {"devnet": 31337, "devnet-l2": 31338}
+
+Json = Any
+
+
+class Recorder:
+    """Asks a gateway, and keeps what was sent and answered, by operation."""
+
+    def __init__(self, url: str, nodes: Mapping[str, str]) -> None:
+        self.kept: dict[str, dict[str, Json]] = {}
+        self._url = url
+        self._nodes = {CHAINS[slug]: Node(nodes[slug], slug, CHAINS[slug], "") for slug in CHAINS}
+        with urllib.request.urlopen(f"{url}/v2/openapi.json") as answer:  # noqa: S310 - of its own gateway
+            paths = json.load(answer)["paths"]
+        self.operations: dict[str, tuple[str, str]] = {
+            operation["operationId"]: (method.upper(), path)
+            for path, methods in paths.items()
+            for method, operation in methods.items()
+        }
+
+    def ask(self, operation: str, **request: Json) -> Json:
+        """Returns an answer, which is not kept. Raises ``RuntimeError`` for an error."""
+        status, answer = self._send(operation, request)
+        if status >= 400:
+            raise RuntimeError(f"{operation}: {status} {json.dumps(answer)[:600]}")
+        return answer
+
+    def keep(self, operation: str, **request: Json) -> Json:
+        """Returns an answer, and keeps it with its request. Raises as ``ask``."""
+        status, answer = self._send(operation, request)
+        if status >= 400:
+            raise RuntimeError(f"{operation}: {status} {json.dumps(answer)[:600]}")
+        self._of(operation).update(request=request, status=str(status), answer=cut(answer))
+        return answer
+
+    def refuse(self, operation: str, expected: int, **request: Json) -> None:
+        """Keeps the error that a wrong request is answered with. Raises ``RuntimeError`` for another."""
+        status, answer = self._send(operation, request)
+        if status != expected:
+            raise RuntimeError(f"{operation}: {status}, not {expected}: {json.dumps(answer)[:600]}")
+        self._of(operation)["errors"][str(status)] = cut(answer)
+
+    def until(self, done: Callable[[Json], Any], operation: str, **request: Json) -> Json:
+        """Returns an answer that is as wanted: lists, series and prices are read in the background."""
+        ends_at = time.monotonic() + WAIT_S
+        while True:
+            status, answer = self._send(operation, request)
+            if status < 400 and done(answer):
+                return answer
+            if time.monotonic() > ends_at:
+                raise RuntimeError(f"{operation} {request} in {WAIT_S:.0f} s: {json.dumps(answer)[:600]}")
+            time.sleep(0.5)
+
+    def execute(self, action: Json) -> list[str]:
+        """Sends the transactions of an action in their order, and returns their hashes once all are mined."""
+        node = self._nodes[action["chainId"]]
+        hashes = []
+        for step, transaction in zip(action["steps"], action["transactions"], strict=True):
+            sent = self._unsigned(action["from"], transaction, step["gasLimit"])
+            hashes.append(node.call("eth_sendTransaction", sent))
+            if node.receipt(hashes[-1])["status"] != "0x1":
+                raise RuntimeError(f"{step['description']}: the transaction reverted")
+        return hashes
+
+    def sign(self, action: Json) -> str:
+        """Returns the first transaction of an action, signed by the local chain."""
+        unsigned = self._unsigned(action["from"], action["transactions"][0], action["steps"][0]["gasLimit"])
+        signed = self._nodes[action["chainId"]].call("eth_signTransaction", unsigned)
+        return str(signed["raw"] if isinstance(signed, dict) else signed)
+
+    def _unsigned(self, sender: str, transaction: Json, gas: str) -> dict[str, str]:
+        node = self._nodes[transaction["chainId"]]
+        nonce = node.call("eth_getTransactionCount", sender, "pending")
+        sent = {name: transaction[name] for name in ("to", "data", "value")}
+        price = node.call("eth_gasPrice")
+        return {**sent, "from": sender, "gas": gas, "nonce": nonce, "gasPrice": price}
+
+    def _of(self, operation: str) -> dict[str, Json]:
+        return self.kept.setdefault(operation, {"errors": {}})
+
+    def _send(self, operation: str, request: Mapping[str, Json]) -> tuple[int, Json]:
+        method, path = self.operations[operation]
+        for name, value in request.get("path", {}).items():
+            path = path.replace(f"{{{name}}}", urllib.parse.quote(str(value), safe=":"))
+        if query := request.get("query"):
+            plain = {name: str(value).lower() if value is True else value for name, value in query.items()}
+            path += "?" + urllib.parse.urlencode(plain)
+        body = json.dumps(request["body"]).encode() if "body" in request else None
+        asked = urllib.request.Request(  # noqa: S310 - as above
+            self._url + path, body, {"Content-Type": "application/json"}, method=method
+        )
+        try:
+            with urllib.request.urlopen(asked) as answer:  # noqa: S310 - as above
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            return error.code, json.load(error)
+
+
+def cut(answer: Json) -> Json:
+    """Returns an answer with the first items of its long lists."""
+    if isinstance(answer, list):
+        return [cut(each) for each in answer[:MOST_ITEMS]]
+    return {name: cut(each) for name, each in answer.items()} if isinstance(answer, dict) else answer
+
+
+# --- what is asked ------------------------------------------------------------------------------------------
+
+
+def record(url: str, nodes: Mapping[str, str]) -> dict[str, dict[str, Json]]:
+    """Returns the request, the answer and an error of every operation of a gateway over new local chains."""
+    asked = Recorder(url, nodes)
+    asked.until(lambda answer: all(row["state"] == "following" for row in answer["data"]), "getIndexStatus")
+    tokens = _catalogs(asked)
+    spender = _swaps(asked, tokens)
+    _pools(asked, tokens)
+    _vaults(asked, tokens)
+    _transfers(asked, tokens)
+    _wallet(asked, tokens, spender)
+    _rpc(asked)
+    left = sorted(asked.operations.keys() - asked.kept.keys())
+    if left:
+        raise RuntimeError(f"nothing is recorded of {', '.join(left)}")
+    return {name: asked.kept[name] for name in asked.operations}
+
+
+def _catalogs(asked: Recorder) -> Mapping[str, str]:
+    """Records lists and prices. Returns the addresses of tokens on the first chain, by symbol."""
+    rows = asked.until(lambda answer: answer["data"], "listTokens", query={"network": "devnet", "limit": 200})
+    tokens = {
+        row["symbol"]: contract["address"]
+        for row in rows["data"]
+        for contract in row["contracts"]
+        if contract["chainId"] == CHAINS["devnet"]
+    }
+    asked.keep("getIndexStatus")
+    asked.keep("listNetworks", query={"limit": 1})
+    asked.keep("listProviders", query={"limit": 1})
+    asked.keep("listTokens", query={"network": "devnet", "query": "USDC", "limit": 1})
+    asked.keep("getToken", path={"id": rows["data"][0]["id"]})
+    asked.refuse("getToken", 404, path={"id": "no-such-token"})
+    for operation in ("listNetworks", "listProviders", "listTokens"):
+        asked.refuse(operation, 422, query={"limit": 1000})
+    prices = {"network": "devnet", "tokens": tokens["WETH"]}
+    asked.until(lambda answer: answer["data"][0]["priceUsd"], "getPrices", query=prices)
+    asked.keep("getPrices", query=prices)
+    asked.refuse("getPrices", 422, query={"network": "devnet"})
+    now = int(time.time())
+    past = {
+        "network": "devnet",
+        "token": tokens["WETH"],
+        "from": now - 3 * DAY_S,
+        "to": now,
+        "interval": "1d",
+    }
+    asked.until(lambda answer: answer["coverage"], "getPriceHistory", query=past)
+    asked.keep("getPriceHistory", query=past)
+    asked.refuse("getPriceHistory", 422, query=past | {"interval": "1m"})
+    return tokens
+
+
+def _swaps(asked: Recorder, tokens: Mapping[str, str]) -> str:
+    """Records swaps and what became of one. Returns the spender of its approval."""
+    pair = {"network": "devnet", "fromToken": tokens["USDC"], "toToken": tokens["WETH"]}
+    amount, body = "1000000000", {**pair, "amount": "1000000000", "address": WALLET, "slippageBps": 50}
+    asked.keep("getSwapPrice", query={**pair, "amount": amount})
+    asked.keep("getSwapDepth", query={**pair, "amount": amount, "rungs": 2})
+    for operation in ("getSwapPrice", "getSwapDepth"):
+        asked.refuse(operation, 422, query={**pair, "amount": "0"})
+    quote = asked.keep("createSwapQuote", body=body)
+    asked.refuse("createSwapQuote", 422, body={**body, "amount": "0"})
+    same = {**body, "toToken": body["fromToken"]}  # its schema takes it, and its result is an error
+    asked.keep("createSwapQuotes", body={"quotes": [body, same]})
+    asked.refuse("createSwapQuotes", 422, body={"quotes": []})
+    token = {"quoteId": quote["quoteId"]}
+    asked.keep("getSwapQuote", path=token)
+    action = asked.keep("createSwapAction", path=token, body={})
+    for operation in ("getSwapQuote", "createSwapAction", "createBridgeAction"):
+        sent: dict[str, Json] = {} if operation == "getSwapQuote" else {"body": {}}
+        asked.refuse(operation, 404, path={"quoteId": "not-a-quote"}, **sent)
+    raw = asked.sign(action)
+    asked.refuse(
+        "submitTransaction", 503, path={"txId": action["steps"][0]["txId"]}, body={"signedPayload": raw}
+    )
+    asked.kept["submitTransaction"]["request"] = {
+        "path": {"txId": action["steps"][0]["txId"]},
+        "body": {"signedPayload": raw},
+    }
+    sent = {"path": {"txId": action["steps"][-1]["txId"]}, "body": {"hash": asked.execute(action)[-1]}}
+    asked.keep("submitTransactionHash", **sent)
+    asked.refuse("submitTransactionHash", 422, path=sent["path"], body={"hash": "0x12"})
+    asked.keep("getProviderPerformance", path={"id": quote["provider"]})
+    asked.refuse("getProviderPerformance", 404, path={"id": "nobody"})
+    return str(quote["approvals"][0]["spender"])
+
+
+def _pools(asked: Recorder, tokens: Mapping[str, str]) -> None:
+    listed = {"network": "devnet", "protocol": "uniswap-v3", "token": "WETH", "sort": "-tvlUsd", "limit": 1}
+    pool = asked.until(lambda answer: answer["data"], "listPools", query=listed)["data"][0]
+    asked.keep("listPools", query=listed)
+    asked.refuse("listPools", 422, query={"sort": "size"})
+    place, unknown = {"poolId": pool["id"]}, {"poolId": f"31337:{WALLET}"}
+    asked.keep("getPool", path=place)
+    asked.refuse("getPool", 404, path=unknown)
+    add = {"action": "add", "address": WALLET, "asset": tokens["WETH"], "amount": str(10**17)}
+    asked.keep("createPoolQuote", path=place, body=add)
+    action = asked.keep("createPoolAction", path=place, body=add)
+    asked.execute(action)
+    for operation in ("createPoolQuote", "createPoolAction"):
+        asked.refuse(operation, 404, path=unknown, body=add)
+    wallet = {"wallet": WALLET, "limit": 1}
+    asked.until(lambda answer: answer["data"], "listPoolPositions", path=place, query=wallet)
+    asked.keep("listPoolPositions", path=place, query=wallet)
+    asked.refuse("listPoolPositions", 422, path=place)
+    _series(asked, ("getPoolTvl", "getPoolVolume", "getPoolFees", "getPoolApr"), place, unknown)
+
+
+def _series(
+    asked: Recorder, operations: tuple[str, ...], place: Mapping[str, str], unknown: Mapping[str, str]
+) -> None:
+    now = int(time.time())
+    query = {"from": now - 3 * DAY_S, "to": now, "interval": "1d"}
+    for operation in operations:
+        done = _has_values if operation.startswith("getPool") else _is_read
+        asked.until(done, operation, path=place, query=query)
+        asked.keep(operation, path=place, query=query)
+        asked.refuse(operation, 404, path=unknown)
+
+
+def _is_read(series: Json) -> bool:
+    return bool(series["reason"] is None)
+
+
+def _has_values(series: Json) -> bool:
+    return _is_read(series) and any(point["value"] is not None for point in series["points"])
+
+
+def _vaults(asked: Recorder, tokens: Mapping[str, str]) -> None:
+    listed = {"network": "devnet", "strategy": "steady-usdc", "limit": 1}
+    vault = asked.until(lambda answer: answer["data"], "listVaults", query=listed)["data"][0]
+    asked.keep("listVaults", query=listed)
+    asked.refuse("listVaults", 422, query={"sort": "size"})
+    place, unknown = {"vaultId": vault["id"]}, {"vaultId": f"31337:{WALLET}"}
+    asked.keep("getVault", path=place)
+    asked.refuse("getVault", 404, path=unknown)
+    deposit = {"action": "deposit", "address": WALLET, "asset": tokens["USDC"], "amount": "1000000000"}
+    asked.keep("createVaultQuote", path=place, body=deposit)
+    asked.execute(asked.keep("createVaultAction", path=place, body=deposit))
+    for operation in ("createVaultQuote", "createVaultAction"):
+        asked.refuse(operation, 404, path=unknown, body=deposit)
+    _series(asked, ("getVaultTvl", "getVaultApy"), place, unknown)
+    deploy = {
+        "network": "devnet",
+        "asset": tokens["USDC"],
+        "owner": WALLET,
+        "bot": BOT,
+        "strategy": "steady-usdc",
+    }
+    quote = asked.keep("createVaultDeployQuote", body=deploy)
+    asked.execute(asked.keep("createVaultDeployAction", body=deploy | {"quoteId": quote["quoteId"]}))
+    for operation in ("createVaultDeployQuote", "createVaultDeployAction"):
+        asked.refuse(operation, 422, body={"network": "devnet"})
+    own = {"vaultId": f"31337:{quote['predictedAddress']}"}
+    manage = {"action": "setCap", "address": WALLET, "amount": "5000000000"}
+    asked.execute(asked.keep("createVaultManageAction", path=own, body=manage))
+    asked.refuse("createVaultManageAction", 422, path=own, body=manage | {"address": BOT})
+    asked.execute(asked.ask("createVaultAction", path=own, body=deposit))
+    rebalance = {"address": WALLET, "strategy": "steady-usdc", "slippageBps": 1}
+    asked.keep("createVaultRebalanceAction", path=own, body=rebalance)
+    asked.refuse("createVaultRebalanceAction", 404, path=unknown, body=rebalance)
+
+
+def _transfers(asked: Recorder, tokens: Mapping[str, str]) -> None:
+    ends = {"fromChain": "devnet", "toChain": "devnet-l2"}
+    rows = asked.until(lambda answer: answer["data"], "listBridgeRoutes", query={**ends, "limit": 200})[
+        "data"
+    ]
+    asked.keep("listBridgeRoutes", query={**ends, "limit": 1})
+    asked.refuse("listBridgeRoutes", 422, query={"fromChain": "nowhere"})
+    route = next(row for row in rows if row["fromToken"]["address"] == tokens["USDC"])
+    body = {
+        **ends,
+        "fromToken": tokens["USDC"],
+        "toToken": route["toToken"]["address"],
+        "amount": "100000000",
+        "address": WALLET,
+    }
+    quote = asked.keep("createBridgeQuote", body=body)
+    asked.refuse("createBridgeQuote", 422, body=body | {"toChain": "devnet"})
+    action = asked.keep("createBridgeAction", path={"quoteId": quote["quoteId"]}, body={})
+    sent = asked.execute(action)[-1]
+    path, query = {"txId": action["steps"][-1]["txId"]}, {"hash": sent}
+    asked.until(lambda answer: answer["status"] == "filled", "trackTransaction", path=path, query=query)
+    asked.keep("trackTransaction", path=path, query=query)
+    asked.refuse("trackTransaction", 404, path={"txId": "not-a-transaction"}, query=query)
+
+
+def _wallet(asked: Recorder, tokens: Mapping[str, str], spender: str) -> None:
+    wallet, on = {"wallet": WALLET}, {"wallet": WALLET, "network": "devnet"}
+    held = {**on, "tokens": tokens["USDC"], "includeNative": True}
+    asked.until(lambda answer: answer["totalUsd"], "getPortfolioBalances", query=held)
+    asked.keep("getPortfolioBalances", query=held)
+    body = {"wallets": [WALLET, BOT], "network": "devnet", "tokens": [tokens["USDC"]]}
+    asked.keep("listBalancesOfWallets", body=body)
+    asked.refuse("listBalancesOfWallets", 422, body={"wallets": []})
+    asked.until(lambda answer: answer["data"], "getPortfolioPositions", query={**on, "limit": 1})
+    asked.keep("getPortfolioPositions", query={**on, "limit": 1})
+    # approve(spender, 1), which a wallet sends by itself.
+    data = f"0x095ea7b3{spender[2:].lower():0>64}{1:064x}"
+    allow = {"to": tokens["USDC"], "data": data, "value": "0x0", "chainId": CHAINS["devnet"]}
+    steps = [{"gasLimit": hex(100_000), "description": "approve"}]
+    asked.execute({"chainId": CHAINS["devnet"], "from": WALLET, "transactions": [allow], "steps": steps})
+    asked.until(lambda answer: answer["data"], "getPortfolioApprovals", query=on)
+    asked.keep("getPortfolioApprovals", query=on)
+    revoke = {"address": WALLET, "network": "devnet"}
+    asked.keep(
+        "createRevocation", body={**revoke, "approvals": [{"token": tokens["USDC"], "spender": spender}]}
+    )
+    asked.refuse("createRevocation", 422, body={**revoke, "approvals": []})
+    asked.until(lambda answer: answer["data"], "getPortfolioActivity", query={**on, "limit": 1})
+    asked.keep("getPortfolioActivity", query={**on, "limit": 1})
+    now = int(time.time())
+    past = {**on, "from": now - 3 * DAY_S, "to": now, "interval": "1d"}
+    asked.until(lambda answer: answer["tokens"], "getPortfolioHistory", query=past)
+    asked.keep("getPortfolioHistory", query=past)
+    asked.until(lambda answer: any(row["openedAt"] for row in answer["data"]), "getPortfolioPnl", query=on)
+    asked.keep("getPortfolioPnl", query=on)
+    for operation in ("getPortfolioBalances", "getPortfolioPositions", "getPortfolioApprovals"):
+        asked.refuse(operation, 422, query={"wallet": "0x12"})
+    for operation in ("getPortfolioActivity", "getPortfolioHistory", "getPortfolioPnl"):
+        asked.refuse(operation, 422, query=wallet if operation != "getPortfolioPnl" else {})
+
+
+def _rpc(asked: Recorder) -> None:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
+    asked.keep("callRpc", path={"chainId": "31337"}, body=call)
+    asked.refuse("callRpc", 400, path={"chainId": "31337"}, body=call | {"jsonrpc": "1.0"})
+
+
+def run() -> dict[str, dict[str, Json]]:
+    """Returns what ``record`` does of a gateway that it starts."""
+    with own_server() as (url, nodes):
+        return record(url, nodes)
+
+
+if __name__ == "__main__":
+    EXAMPLES.write_text(json.dumps(run(), indent=1, ensure_ascii=False) + "\n")
