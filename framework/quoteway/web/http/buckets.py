@@ -7,10 +7,9 @@ and none while it is full.
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quoteway.errors import ConfigError
 from quoteway.secrets import Secret
@@ -44,16 +43,15 @@ class Bound:
         """Returns the seconds in which one token comes back."""
         return self.window_s / self.amount
 
-    def left(self, full_in_s: float) -> int:
-        """Returns the whole tokens of a bucket that is full again in so many seconds."""
-        return max(0, math.floor((self.window_s - full_in_s) / self.token_s + _ROUNDING))
 
+class Spent(NamedTuple):
+    """What a bucket gave, the whole tokens that it then has, and how long it takes to be full again.
 
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What a bucket gave. ``full_in_s`` is how long it then takes to be full again."""
+    A named tuple, since one is made for each request: a frozen dataclass takes twice the time.
+    """
 
     granted: int
+    left: int
     full_in_s: float
 
 
@@ -76,13 +74,15 @@ class Buckets:
         if now >= self._next_sweep:
             self._next_sweep = now + self.SWEEP_S
             self.full_at = {kept: moment for kept, moment in self.full_at.items() if moment > now}
-        full_in_s = max(self.full_at.get(key, now) - now, 0.0)
-        left = bound.left(full_in_s)
+        amount, window_s = bound.amount, bound.window_s
+        full_at = self.full_at.get(key, now)
+        full_in_s = full_at - now if full_at > now else 0.0
+        left = int((window_s - full_in_s) * amount / window_s + _ROUNDING)
         granted = wanted if wanted <= left else (left if partly else 0)
         if granted:
-            full_in_s += granted * bound.token_s
+            full_in_s += granted * window_s / amount
             self.full_at[key] = now + full_in_s
-        return Spent(granted, full_in_s)
+        return Spent(granted, left - granted, full_in_s)
 
 
 class SharedBuckets:
@@ -104,7 +104,7 @@ class SharedBuckets:
         full_in = full_in + granted * window / amount
         redis.call('set', KEYS[1], string.format('%.0f', now + full_in), 'px', math.ceil(full_in / 1000))
     end
-    return {granted, math.ceil(full_in)}
+    return {granted, left - granted, math.ceil(full_in)}
     """
 
     def __init__(self, url: str) -> None:
@@ -123,8 +123,8 @@ class SharedBuckets:
     async def spend(self, key: str, bound: Bound, wanted: int, *, partly: bool = False) -> Spent:
         """As that of ``Buckets``, in one round trip. Raises what the client raises."""
         arguments = bound.window_s * 1_000_000, bound.amount, wanted, int(partly), _ROUNDING
-        granted, full_in_us = await self._script([key], arguments)
-        return Spent(int(granted), int(full_in_us) / 1_000_000)
+        granted, left, full_in_us = await self._script([key], arguments)
+        return Spent(granted, left, full_in_us / 1_000_000)
 
     async def close(self) -> None:
         """Closes the connections."""

@@ -64,7 +64,7 @@ class Limiter:
         spent = self._storage.spend(_key(group, caller), bound, requests)
         if not spent.granted:
             raise self._error(group, caller, spent, requests)
-        return _state(group, bound, spent)
+        return _state(group, spent)
 
     async def take(self, group: str, caller: str, requests: int = 1) -> str:
         """Counts requests, all or none; returns the ``RateLimit`` header. Raises ``RateLimited`` over the
@@ -95,7 +95,7 @@ class Limiter:
         if isinstance(self._storage, Buckets):
             spent = self._storage.spend(key, bound, requests, partly=partly)
         else:
-            uncounted = requests, _state(group, bound, Spent(requests, 0.0)), None
+            uncounted = requests, _state(group, Spent(requests, bound.amount, 0.0)), None
             now = time.monotonic()
             if now < self._paused_until:
                 return uncounted
@@ -108,7 +108,7 @@ class Limiter:
                     log.error(text, type(error).__name__)
                 return uncounted
         over = None if spent.granted == requests else self._error(group, caller, spent, requests)
-        return spent.granted, _state(group, bound, spent), over
+        return spent.granted, _state(group, spent), over
 
     def _is_local(self, caller: str) -> bool:
         return self._serves_local and (caller.startswith("127.") or caller == _IPV6_LOOPBACK)
@@ -127,7 +127,7 @@ class Limiter:
             headers={
                 "Retry-After": str(wait_s),
                 "RateLimit-Policy": self.policy_of(group, caller),
-                "RateLimit": _state(group, bound, spent),
+                "RateLimit": _state(group, spent),
             },
             retryable=wanted <= bound.amount,
         )
@@ -137,9 +137,9 @@ def _policy(group: str, bound: Bound) -> str:
     return f'"{group}";q={bound.amount};w={bound.window_s}'
 
 
-def _state(group: str, bound: Bound, spent: Spent) -> str:
+def _state(group: str, spent: Spent) -> str:
     """The ``RateLimit`` header: the tokens left, and in how many seconds there are all again."""
-    return f'"{group}";r={bound.left(spent.full_in_s)};t={max(1, math.ceil(spent.full_in_s))}'
+    return f'"{group}";r={spent.left};t={max(1, math.ceil(spent.full_in_s))}'
 
 
 @dataclass(slots=True)
