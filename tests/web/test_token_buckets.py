@@ -13,7 +13,7 @@ from quoteway.errors import RateLimited
 from quoteway.secrets import Secret
 from quoteway.web.http import buckets
 from quoteway.web.http.buckets import Bound, Buckets
-from quoteway.web.http.limits import LOCAL_FACTOR, Limiter
+from quoteway.web.http.limits import LOCAL_FACTOR, Counted, Limiter
 
 PATH = "/v2/rpc/31337"
 
@@ -94,6 +94,32 @@ async def test_what_does_not_fit_takes_nothing_and_what_never_fits_says_so(clock
     granted, state, error = await limiter.take_granted("quotes", "caller", 7)
     assert (granted, state) == (6, '"quotes";r=0;t=60')
     assert error.headers["Retry-After"] == "6"
+
+
+@pytest.mark.parametrize("left", [0, 1, 5, 19])
+async def test_a_request_that_counts_in_two_steps_passes_after_what_retry_after_says(clock, left):
+    """As it arrives it counts as one, and as more once its body is read."""
+    limiter = Limiter(LimitsConfig(quotes="30/hour"))
+    await limiter.take("quotes", "caller", 30 - left)
+
+    async def arrive():
+        counted = Counted(limiter, "quotes", "caller")
+        await counted.take()
+        await counted.take(19, taken=1)
+
+    with pytest.raises(RateLimited) as refusal:
+        await arrive()
+    clock.now += int(refusal.value.headers["Retry-After"])
+    if left == 0:  # it was refused as it arrived, when nobody knew yet how much it asks for
+        with pytest.raises(RateLimited) as refusal:
+            await arrive()
+        clock.now += int(refusal.value.headers["Retry-After"])
+    await arrive()
+    another = Counted(limiter, "quotes", "another")
+    await another.take()
+    with pytest.raises(RateLimited) as refusal:
+        await another.take(30, taken=1)
+    assert not refusal.value.retryable
 
 
 @given(

@@ -56,21 +56,23 @@ class Limiter:
         """Returns the ``RateLimit-Policy`` header."""
         return self._policies[self._is_local(caller)][group]
 
-    def take_here(self, group: str, caller: str, requests: int = 1) -> str | None:
+    def take_here(self, group: str, caller: str, requests: int = 1, taken: int = 0) -> str | None:
         """Counts as ``take`` does where that needs no waiting; None where a store has to be asked."""
         if not isinstance(self._storage, Buckets):
             return None
         bound = self._bound_of(group, caller)
         spent = self._storage.spend(_key(group, caller), bound, requests)
         if not spent.granted:
-            raise self._error(group, caller, spent, requests)
+            raise self._error(group, caller, spent, requests, taken)
         return _state(group, spent)
 
-    async def take(self, group: str, caller: str, requests: int = 1) -> str:
+    async def take(self, group: str, caller: str, requests: int = 1, taken: int = 0) -> str:
         """Counts requests, all or none; returns the ``RateLimit`` header. Raises ``RateLimited`` over the
         limit.
+
+        ``taken`` is what the same HTTP request was counted as before: sent again, it needs that too.
         """
-        _, state, error = await self._spend(group, caller, requests, partly=False)
+        _, state, error = await self._spend(group, caller, requests, taken=taken)
         if error is not None:
             raise error
         return state
@@ -89,7 +91,7 @@ class Limiter:
             await self._storage.close()
 
     async def _spend(
-        self, group: str, caller: str, requests: int, *, partly: bool
+        self, group: str, caller: str, requests: int, *, taken: int = 0, partly: bool = False
     ) -> tuple[int, str, RateLimited | None]:
         bound, key = self._bound_of(group, caller), _key(group, caller)
         if isinstance(self._storage, Buckets):
@@ -107,7 +109,7 @@ class Limiter:
                     text = "the rate limit store does not answer, requests pass uncounted: %s"
                     log.error(text, type(error).__name__)
                 return uncounted
-        over = None if spent.granted == requests else self._error(group, caller, spent, requests)
+        over = None if spent.granted == requests else self._error(group, caller, spent, requests, taken)
         return spent.granted, _state(group, spent), over
 
     def _is_local(self, caller: str) -> bool:
@@ -116,12 +118,13 @@ class Limiter:
     def _bound_of(self, group: str, caller: str) -> Bound:
         return self._bounds[self._is_local(caller)][group]
 
-    def _error(self, group: str, caller: str, spent: Spent, wanted: int) -> RateLimited:
+    def _error(self, group: str, caller: str, spent: Spent, wanted: int, taken: int) -> RateLimited:
         """The error of what was not granted. It passes once so many tokens are back, if a bucket has them."""
         bound = self._bound_of(group, caller)
-        missing = min(wanted - spent.granted, bound.amount)
+        missing = min(wanted - spent.granted + taken, bound.amount)
+        fits = wanted + taken <= bound.amount
         wait_s = max(1, math.ceil(spent.full_in_s - bound.window_s + missing * bound.token_s))
-        advice = f"Try again in {wait_s} s." if wanted <= bound.amount else "Ask for less at once."
+        advice = f"Try again in {wait_s} s." if fits else "Ask for less at once."
         return RateLimited(
             f"More than {bound.amount} {_COUNTED[group]} within {bound.window_s} s. {advice}",
             headers={
@@ -129,7 +132,7 @@ class Limiter:
                 "RateLimit-Policy": self.policy_of(group, caller),
                 "RateLimit": _state(group, spent),
             },
-            retryable=wanted <= bound.amount,
+            retryable=fits,
         )
 
 
@@ -156,18 +159,20 @@ class Counted:
         """The ``RateLimit-Policy`` header."""
         return self.limiter.policy_of(self.group, self.caller)
 
-    async def take(self, requests: int = 1) -> None:
-        """Counts requests, all or none. Raises ``RateLimited`` over the limit."""
+    async def take(self, requests: int = 1, *, taken: int = 0) -> None:
+        """Counts requests, all or none. Raises ``RateLimited`` over the limit. ``taken`` is as in
+        ``Limiter.take``.
+        """
         try:
-            self.state = await self.limiter.take(self.group, self.caller, requests)
+            self.state = await self.limiter.take(self.group, self.caller, requests, taken)
         except RateLimited as error:
             self.state = error.headers["RateLimit"]
             raise
 
-    def take_here(self, requests: int = 1) -> bool:
+    def take_here(self, requests: int = 1, *, taken: int = 0) -> bool:
         """Counts requests as ``take`` does where that needs no waiting. Returns whether it did."""
         try:
-            state = self.limiter.take_here(self.group, self.caller, requests)
+            state = self.limiter.take_here(self.group, self.caller, requests, taken)
         except RateLimited as error:
             self.state = error.headers["RateLimit"]
             raise

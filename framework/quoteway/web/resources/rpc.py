@@ -126,7 +126,7 @@ def _answered(
     if call.is_notification:
         return web.Response(status=204)
     further = call.cost - 1
-    if further and counted is not None and not counted.take_here(further):
+    if further and counted is not None and not counted.take_here(further, taken=1):
         return _once_counted(rpc, chain, call, request_id, counted)
     return _found(rpc, chain, call, request_id)
 
@@ -134,7 +134,7 @@ def _answered(
 async def _once_counted(
     rpc: RpcCalls, chain: RpcChain, call: RpcCall, request_id: str, counted: Counted
 ) -> Answer:
-    await counted.take(call.cost - 1)
+    await counted.take(call.cost - 1, taken=1)
     answer = _found(rpc, chain, call, request_id)
     return answer if isinstance(answer, bytes | web.Response) else await answer
 
