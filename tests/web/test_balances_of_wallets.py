@@ -130,7 +130,7 @@ async def test_bad_bodies_name_the_member(api, refused, body, member):
 
 async def test_each_wallet_counts_against_the_limit(serve_app, portfolio, make_config, refused):
     api = await portfolio.serve(
-        serve_app, config=replace(make_config(), limits=LimitsConfig(catalog="12/minute"))
+        serve_app, config=replace(make_config(), limits=LimitsConfig(catalog="12/hour"))
     )
     three = {"wallets": [WALLET, OTHER, NOBODY], "network": "devnet"}
     statuses = [(await api.post(PATH, three)).status for _ in range(5)]

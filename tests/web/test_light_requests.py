@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from light_room import LONG, Node, Room, call, post
-from limits.aio.storage import MemoryStorage
 from quoteway.config.model import AuthConfig, LimitsConfig
 from quoteway.host.isolation.descriptions import _proxy_class
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.secrets import Secret
 from quoteway.web.http import light as light_path
+from quoteway.web.http.buckets import Buckets, SharedBuckets
 from quoteway.web.http.limits import Limiter
 from quoteway.web.http.middleware import MIDDLEWARE
 
@@ -234,7 +234,7 @@ async def test_metrics_and_the_log_count_a_request(room, caplog):
 
 
 async def test_limits_hold_over_both_paths(serve_app, monkeypatch, make_config):
-    config = replace(make_config(), limits=LimitsConfig(rpc="4/minute"))
+    config = replace(make_config(), limits=LimitsConfig(rpc="4/hour"))
     room = Room(await serve_app({"node": Node()}, config=config), Node(), monkeypatch)
     wire = room.connect()
     await wire.rest(3)
@@ -248,10 +248,24 @@ async def test_limits_hold_over_both_paths(serve_app, monkeypatch, make_config):
     assert await room.exchange([post(call())], light=True) == expected
 
 
+class Asked(SharedBuckets):
+    """Buckets that have to be waited for."""
+
+    def __init__(self):
+        self._buckets = Buckets()
+
+    async def spend(self, *args, **options):
+        await asyncio.sleep(0)
+        return self._buckets.spend(*args, **options)
+
+    async def close(self):
+        """There are no connections."""
+
+
 async def test_a_store_of_limits_that_has_to_be_asked(serve_app, monkeypatch, make_config):
     room = Room(await serve_app({"node": Node()}, config=make_config()), Node(), monkeypatch)
-    limits = LimitsConfig(rpc="6/minute")
-    room.api.app[MIDDLEWARE].limiter = Limiter(limits, storage=MemoryStorage())
+    limits = LimitsConfig(rpc="6/hour")
+    room.api.app[MIDDLEWARE].limiter = Limiter(limits, storage=Asked())
     out, _ = await room.exchange([post(call()), post(call("eth_gasPrice"))], light=True)
     assert re.findall(rb"HTTP/1.1 (\d+)", out) == [b"200", b"200"]
     room.taken.clear()
@@ -270,7 +284,7 @@ async def test_no_limits(serve_app, monkeypatch, make_config):
 
 
 async def test_callers_behind_a_trusted_proxy_are_told_apart(serve_app, monkeypatch, make_config):
-    config = replace(make_config(trusted_proxies=("192.0.2.1/32",)), limits=LimitsConfig(rpc="2/minute"))
+    config = replace(make_config(trusted_proxies=("192.0.2.1/32",)), limits=LimitsConfig(rpc="2/hour"))
     room = Room(await serve_app({"node": Node()}, config=config), Node(), monkeypatch)
     one, other = (post(call(), b"X-Forwarded-For: 198.51.100.%d" % n) for n in (1, 2))
     wire = room.connect()

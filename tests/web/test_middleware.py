@@ -1,20 +1,14 @@
 """Ids, keys, limits, CORS, traces, metrics and the log line: what happens to every request."""
 
-import asyncio
-import contextlib
 import json
 import logging
-import shutil
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
-from limits.aio.storage import MemoryStorage
 from quoteway.config.model import AuthConfig, LimitsConfig
-from quoteway.errors import RateLimited
 from quoteway.secrets import Secret
 from quoteway.telemetry.logs import JsonFormatter, Redactor
-from quoteway.web.http.limits import Callers, Counters, Limiter
+from quoteway.web.http.limits import Callers
 
 CANARY = "canary-key-0123456789abcdef"
 
@@ -52,23 +46,23 @@ async def test_no_version_is_told(api):
 
 async def limited(serve_app, make_config, **server):
     config = make_config(**server)
-    return await serve_app(config=replace(config, limits=LimitsConfig(quotes="2/minute", catalog="3/minute")))
+    return await serve_app(config=replace(config, limits=LimitsConfig(quotes="2/hour", catalog="3/hour")))
 
 
 async def test_limits_are_told_and_kept_by_group(serve_app, make_config, refused):
     api = await limited(serve_app, make_config)
     for left in (2, 1, 0):
         answer = await api.get("/v2/providers")
-        assert answer.headers["RateLimit-Policy"] == '"catalog";q=3;w=60'
+        assert answer.headers["RateLimit-Policy"] == '"catalog";q=3;w=3600'
         state = answer.headers["RateLimit"]
         assert state.startswith(f'"catalog";r={left};t=')
     answer = await api.get("/v2/providers")
     details = refused(answer, 429, "rate_limit_exceeded")
     assert details["retryable"] is True
-    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+    assert 1_190 <= int(answer.headers["Retry-After"]) <= 1_200, "a third of the hour gives one back"
     assert answer.headers["RateLimit"].startswith('"catalog";r=0;')
     answer = await api.post("/v2/swaps/quote", {})
-    assert answer.status == 422, "another group has its own window"
+    assert answer.status == 422, "another group has its own bucket"
     assert answer.headers["RateLimit"].startswith('"quotes";r=1;')
     refused(await api.get("/v2/canary"), 429, "rate_limit_exceeded")
     assert (await api.get("/healthz")).status == 200
@@ -94,39 +88,6 @@ def test_callers_by_address():
     assert callers.of(Asked("::ffff:192.0.2.1")) == "192.0.2.1"
     assert callers.of(Asked("127.0.0.1", ["junk"])) == "127.0.0.1"
     assert callers.of(Asked(None)) == "unknown"
-
-
-def test_counters_expire_and_are_swept():
-    counters = Counters()
-    assert [counters.count("a", 60, 1_000.0)[0] for _ in range(3)] == [1, 2, 3]
-    assert counters.count("b", 60, 1_061.0)[0] == 1
-    assert "a" not in counters.windows, "one sweep a minute"
-    assert counters.count("a", 60, 1_061.0)[0] == 1
-
-
-async def test_a_clock_that_is_set_back_prolongs_no_window(monkeypatch):
-    monotonic_s, wall_s = [1_000.0], [1_800_000_000.0]
-    clocks = SimpleNamespace(monotonic=lambda: monotonic_s[0], time=lambda: wall_s[0])
-    monkeypatch.setattr("quoteway.web.http.limits.time", clocks)
-    limiter = Limiter(LimitsConfig(catalog="1/second"))
-    await limiter.take("catalog", "caller")
-    wall_s[0] -= 3_600
-    with pytest.raises(RateLimited) as refusal:
-        await limiter.take("catalog", "caller")
-    assert refusal.value.headers["Retry-After"] == "1"
-    monotonic_s[0] += 1.05
-    await limiter.take("catalog", "caller")
-
-
-async def test_a_store_that_fails_lets_requests_pass(caplog):
-    class Broken(MemoryStorage):
-        async def incr(self, key, expiry, amount=1):
-            raise OSError("canary")
-
-    limiter = Limiter(LimitsConfig(), storage=Broken())
-    assert await limiter.take("rpc", "x") == '"rpc";r=600;t=60'
-    assert "OSError" in caplog.text
-    assert "canary" not in caplog.text
 
 
 # --- keys --------------------------------------------------------------------------------------------------
@@ -165,7 +126,7 @@ async def test_a_kept_answer_is_asked_for_like_any_other(serve_app, make_config,
     """It is found before its route is looked for: nothing that every request goes through may be left out."""
     keys, ours = (Secret(CANARY),), "https://app.example.org"
     config = replace(make_config(cors_origins=(ours,)), auth=AuthConfig(keys=keys))
-    api = await serve_app(config=replace(config, limits=LimitsConfig(catalog="5/minute")))
+    api = await serve_app(config=replace(config, limits=LimitsConfig(catalog="5/hour")))
     signed = {"Authorization": f"Bearer {CANARY}"}
     first = await api.get("/v2/networks", headers=signed)
     assert first.status == 200
@@ -322,51 +283,3 @@ def test_log_lines_hold_no_secret_and_no_control_bytes(tmp_path):
         line = log_line(config, "failed", exc_info=sys.exc_info())
     assert all(secret not in line for secret in hidden)
     assert "ValueError" in json.loads(line)["exception"]
-
-
-@pytest.mark.services
-async def test_replicas_share_a_store(serve_app, make_config, tmp_path, unused_tcp_port, refused):
-    """Two apps on one Valkey or Redis count a caller together."""
-    server = shutil.which("valkey-server") or shutil.which("redis-server")
-    assert server is not None, "install redis-server (Debian) or valkey-server"
-    port = str(unused_tcp_port)
-    process = await asyncio.create_subprocess_exec(
-        server, "--port", port, "--dir", str(tmp_path), "--save", "", stdout=asyncio.subprocess.DEVNULL
-    )
-    try:
-        store = f"redis://127.0.0.1:{port}/0"
-        config = replace(make_config(), limits=LimitsConfig(catalog="3/minute", store=store))
-        one, other = await serve_app(config=config), await serve_app(config=config)
-        async with asyncio.timeout(60):
-            while True:
-                with contextlib.suppress(OSError):
-                    _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
-                    writer.close()
-                    break
-                await asyncio.sleep(0.05)
-        left = [(await api.get("/v2/providers")).headers["RateLimit"][:13] for api in (one, other, one)]
-        assert left == ['"catalog";r=2', '"catalog";r=1', '"catalog";r=0']
-        refused(await other.get("/v2/providers"), 429, "rate_limit_exceeded")
-    finally:
-        process.terminate()
-        await process.wait()
-
-
-async def test_a_store_that_hangs_holds_no_request_for_long_and_the_next_not_at_all():
-    connections = []
-
-    async def silent(reader, writer):
-        connections.append(writer)
-        await reader.read()
-        writer.close()
-
-    server = await asyncio.start_server(silent, "127.0.0.1", 0)
-    async with server:
-        port = server.sockets[0].getsockname()[1]
-        limiter = Limiter(LimitsConfig(catalog="1/minute", store=f"redis://127.0.0.1:{port}/0"))
-        async with asyncio.timeout(60):
-            await limiter.take("catalog", "caller")
-        asked = len(connections)
-        assert asked
-        assert await limiter.take("catalog", "caller") == '"catalog";r=1;t=60'
-        assert len(connections) == asked, "the store is left alone for a while"

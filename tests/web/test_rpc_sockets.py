@@ -86,7 +86,7 @@ async def test_batches_with_subscriptions_and_notifications(serve_sockets):
 
 
 async def test_every_call_counts_against_the_rate_limit(serve_sockets):
-    room = await serve_sockets(limits=LimitsConfig(rpc="4/minute"))
+    room = await serve_sockets(limits=LimitsConfig(rpc="4/hour"))
     client = await room.connect()  # the first request
     answers = [await client.ask("eth_chainId") for _ in range(5)]
     assert ["result" in answer for answer in answers] == [True] * 3 + [False] * 2

@@ -89,7 +89,8 @@ class ServerConfig:
 
 @dataclass(frozen=True, slots=True)
 class LimitsConfig:
-    """Requests per caller, in three groups.
+    """Requests per caller, in three groups. As many may come at once, and come back evenly.
+    Callers at loopback addresses have ten times as many in the embedded default.
 
     A right key is served although its address has sent wrong ones: nobody can lock out others behind one
     proxy.
@@ -98,11 +99,11 @@ class LimitsConfig:
     enabled: bool = setting(flag(), "Whether requests are limited.", True)
     quotes: str = setting(kinds.rate(), "Quotes and actions.", "60/minute")
     catalog: str = setting(kinds.rate(), "Lists, series and all other reads.", "300/minute")
-    rpc: str = setting(kinds.rate(), "The JSON-RPC proxy.", "600/minute")
+    rpc: str = setting(kinds.rate(), "Calls of the JSON-RPC proxy; costly ones count as five.", "600/minute")
     wrong_keys: str = setting(kinds.rate(), "401 answers per client address; the next are 429.", "10/minute")
     store: Secret | str = setting(
         kinds.StoreField(),
-        "Where counters and filter positions are: `memory://` or a Valkey/Redis URL.",
+        "Where limits and filter positions are kept: `memory://` or a Valkey/Redis URL.",
         "memory://",
     )
 

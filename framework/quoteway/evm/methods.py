@@ -78,6 +78,11 @@ def check(
     return known if limited is None else limited
 
 
+def cost_of(method: str) -> int:
+    """Returns what a call of a method, also of one that is refused, counts as against a rate limit."""
+    return COSTLY_CALL if method in COSTLY else 1
+
+
 def answered_locally(network: Network, method: str, params: Sequence[Any]) -> Any | None:
     """The answer to a checked method that needs no node; None for all others."""
     if method == "eth_chainId":
@@ -282,6 +287,16 @@ METHODS: Final[Mapping[str, Method]] = {
     **_methods(1, 3, "eth_createAccessList", check=_limit_call),
     **_methods(1, 2, "eth_simulateV1", check=_limit_simulation),
 }
+
+COSTLY: Final = frozenset(
+    (
+        *("eth_getLogs", "eth_getFilterLogs", "eth_getBlockReceipts"),
+        *("eth_getProof", "eth_createAccessList", "eth_simulateV1"),
+    )
+)
+"""The methods for which a node searches many blocks or runs many transactions, or whose answers are long."""
+COSTLY_CALL: Final = 5
+"""What a call of them counts as against a rate limit; every other counts as one."""
 
 FILTER_METHODS: Final[Mapping[str, Method]] = {
     **_methods(1, 1, "eth_newFilter", check=_check_filter),

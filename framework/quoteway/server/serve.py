@@ -196,7 +196,7 @@ def _no_socket(host: str, port: int, error: OSError) -> ConfigError:
 
 def check_store(config: Config) -> None:
     """Raises ``ConfigError`` when the store of the limits cannot be used: every worker would refuse it."""
-    from quoteway.web.http.limits import open_store
+    from quoteway.web.http.buckets import open_store
 
     if config.limits.enabled:
         open_store(config.limits.store)

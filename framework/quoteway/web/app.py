@@ -74,6 +74,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[CACHE] = cache
     app.on_cleanup.append(lambda _: cache.close())
     app[MIDDLEWARE] = middleware
+    app.on_cleanup.append(lambda _: middleware.close())
     gateway.registry.plugins.listeners.append(metrics.called)
     gateway.watchdog.listeners.append(metrics.stalled)
     gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, ROUTES)

@@ -42,8 +42,10 @@ _JSON_TYPES: Final = frozenset(("application/json", "application/json; charset=u
 
 Answer: TypeAlias = bytes | web.Response
 """A body of JSON for status 200, or a whole answer."""
-Answerer: TypeAlias = Callable[[int, bytes, str], Answer | Awaitable[Answer]]
-"""``(number, body, request_id)`` -> the answer, or what to await for it. Raises ``GatewayError``."""
+Answerer: TypeAlias = Callable[[int, bytes, str, Counted | None], Answer | Awaitable[Answer]]
+"""``(number, body, request_id, counted)`` -> the answer, or what to await for it. ``counted`` is the caller's
+rate limit, with the request as one. Raises ``GatewayError``.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +157,7 @@ class LightPath:
         answer: Answer | Awaitable[Answer]
         try:
             if counted is None or counted.take_here():
-                answer = self._answer(head.number, body, request_id)
+                answer = self._answer(head.number, body, request_id, counted)
             else:
                 answer = self._once_counted(counted, head.number, body, request_id)
         except Exception as error:
@@ -168,7 +170,7 @@ class LightPath:
 
     async def _once_counted(self, counted: Counted, number: int, body: bytes, request_id: str) -> Answer:
         await counted.take()
-        answer = self._answer(number, body, request_id)
+        answer = self._answer(number, body, request_id, counted)
         return answer if isinstance(answer, bytes | web.Response) else await answer
 
     async def _later(self, asked: Asked, answer: web.Response | Awaitable[Answer]) -> None:
@@ -194,8 +196,7 @@ class LightPath:
         """An answer with status 200, as ``Middleware.complete`` and aiohttp write it."""
         limits, trace, counted = "", "", asked.counted
         if counted is not None and counted.state is not None:
-            policy = counted.limiter.policies[self._group]
-            limits = f"RateLimit-Policy: {policy}\r\nRateLimit: {counted.state}\r\n"
+            limits = f"RateLimit-Policy: {counted.policy}\r\nRateLimit: {counted.state}\r\n"
         if asked.trace is not None:
             trace = f"traceparent: {asked.trace}\r\n"
         head = (

@@ -1,4 +1,4 @@
-"""Rate limits: one window per caller and group, in this process or in a shared Valkey/Redis."""
+"""Rate limits: one token bucket per caller and group, in this process or in a shared Valkey or Redis."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from aiohttp import web
-from limits import parse
-from limits.aio.storage import Storage
 from multidict import MultiMapping
 
 from quoteway.config.model import LimitsConfig
-from quoteway.errors import ConfigError, RateLimited
-from quoteway.secrets import Secret
+from quoteway.errors import RateLimited
+from quoteway.web.http.buckets import Bound, Buckets, SharedBuckets, Spent, open_store
 
 log = logging.getLogger("quoteway.web")
 
@@ -25,105 +23,126 @@ _COUNTED = dict.fromkeys(("quotes", "catalog", "rpc"), "requests")
 _COUNTED["wrong_keys"] = "requests without a valid API key"
 """The groups, with what the error message counts."""
 
-STORE_TIMEOUT_S = 1.0
-"""How long a request waits for a shared store. Shorter, and a busy moment would stop the counting."""
 STORE_PAUSE_S = 5.0
 """How long a store that failed is not asked, so that requests do not wait for it."""
-
-
-class OverLimit(RateLimited):
-    """More requests than the limit. ``excess`` is how many of those counted at once are above it."""
-
-    excess: int = 0
-
-
-class Counters:
-    """Counters of this process. Nothing awaits inside, so no lock is needed.
-
-    ``limits.aio.storage.MemoryStorage`` walks every key at every hit, so its cost grows with the number of
-    callers; here expired keys go in one sweep a minute. Times are by ``time.monotonic``: a clock set back
-    would keep every window open for as long.
-    """
-
-    SWEEP_S = 60.0
-
-    def __init__(self) -> None:
-        self.windows: dict[str, tuple[int, float]] = {}
-        self._next_sweep = 0.0
-
-    def count(self, key: str, expiry: float, now: float, requests: int = 1) -> tuple[int, float]:
-        """Counts; returns the count and when its window ends."""
-        if now >= self._next_sweep:
-            self._next_sweep = now + self.SWEEP_S
-            self.windows = {kept: window for kept, window in self.windows.items() if window[1] > now}
-        count, ends = self.windows.get(key, (0, 0.0))
-        if ends <= now:
-            count, ends = 0, now + expiry
-        self.windows[key] = count + requests, ends
-        return count + requests, ends
+LOCAL_FACTOR = 10
+"""Times the limits that programs of the same machine have in the embedded default."""
 
 
 class Limiter:
-    """Counts requests per caller and group. A store that fails lets requests pass; the log says so.
+    """Counts requests per caller and group in token buckets. A store that fails lets requests pass uncounted,
+    and the log says so.
 
-    ``policies`` and what ``take`` returns are the header values of draft-ietf-httpapi-ratelimit-headers.
+    With ``local``, callers at loopback addresses have ``LOCAL_FACTOR`` times the limits. Headers are those of
+    draft-ietf-httpapi-ratelimit-headers-11.
     """
 
-    def __init__(self, config: LimitsConfig, *, storage: Storage | None = None) -> None:
-        items = {group: parse(getattr(config, group)) for group in _COUNTED}
-        self.policies = {
-            group: f'"{group}";q={item.amount};w={item.get_expiry()}' for group, item in items.items()
-        }
-        self._bounds = {group: (item.amount, item.get_expiry()) for group, item in items.items()}
+    def __init__(
+        self,
+        config: LimitsConfig,
+        *,
+        local: bool = False,
+        storage: Buckets | SharedBuckets | None = None,
+    ) -> None:
+        usual = {group: Bound.of(getattr(config, group)) for group in _COUNTED}
+        nearby = {group: bound.times(LOCAL_FACTOR) for group, bound in usual.items()}
+        self._bounds = usual, nearby
+        self._policies = tuple({name: _policy(name, each[name]) for name in each} for each in self._bounds)
+        self._serves_local = local
         self._storage = storage or open_store(config.store)
         self._paused_until = 0.0
 
-    def take_here(self, group: str, caller: str, requests: int = 1) -> str | None:
+    def policy_of(self, group: str, caller: str) -> str:
+        """Returns the ``RateLimit-Policy`` header."""
+        return self._policies[self._is_local(caller)][group]
+
+    def take_here(self, group: str, caller: str, requests: int = 1, taken: int = 0) -> str | None:
         """Counts as ``take`` does where that needs no waiting; None where a store has to be asked."""
-        if not isinstance(self._storage, Counters):
+        if not isinstance(self._storage, Buckets):
             return None
-        now = time.monotonic()
-        key, window_s = f"quoteway/{group}/{caller}", self._bounds[group][1]
-        return self._verdict(group, *self._storage.count(key, window_s, now, requests), now)
+        bound = self._bound_of(group, caller)
+        spent = self._storage.spend(_key(group, caller), bound, requests)
+        if not spent.granted:
+            raise self._error(group, caller, spent, requests, taken)
+        return _state(group, spent)
 
-    async def take(self, group: str, caller: str, requests: int = 1) -> str:
-        """Counts requests; returns the ``RateLimit`` header. Raises ``RateLimited`` over the limit."""
-        state = self.take_here(group, caller, requests)
-        if state is not None:
-            return state
-        assert not isinstance(self._storage, Counters)
-        allowed, window_s = self._bounds[group]
-        key, now = f"quoteway/{group}/{caller}", time.monotonic()
-        uncounted = f'"{group}";r={allowed};t={window_s}'
-        if now < self._paused_until:
-            return uncounted
-        try:
-            count = await self._storage.incr(key, window_s, requests)
-            resets_at = await self._storage.get_expiry(key)
-        except Exception as error:  # the store's client has exceptions of its own
-            if now >= self._paused_until:  # only the first of the requests that waited together logs it
-                self._paused_until = time.monotonic() + STORE_PAUSE_S
-                text = "the rate limit store does not answer, requests pass uncounted: %s"
-                log.error(text, type(error).__name__)
-            return uncounted
-        return self._verdict(group, count, resets_at, time.time())
+    async def take(self, group: str, caller: str, requests: int = 1, taken: int = 0) -> str:
+        """Counts requests, all or none; returns the ``RateLimit`` header. Raises ``RateLimited`` over the
+        limit.
 
-    def _verdict(self, group: str, count: int, resets_at: float, now: float) -> str:
-        allowed, window_s = self._bounds[group]
-        reset_s = max(1, math.ceil(resets_at - now))
-        if count <= allowed:
-            return f'"{group}";r={allowed - count};t={reset_s}'
-        error = OverLimit(
-            f"More than {allowed} {_COUNTED[group]} within {window_s} s. Try again in {reset_s} s.",
+        ``taken`` is what the same HTTP request was counted as before: sent again, it needs that too.
+        """
+        _, state, error = await self._spend(group, caller, requests, taken=taken)
+        if error is not None:
+            raise error
+        return state
+
+    async def take_granted(
+        self, group: str, caller: str, requests: int
+    ) -> tuple[int, str, RateLimited | None]:
+        """Counts as many requests as are within the limit. Returns how many, the ``RateLimit`` header, and
+        the error of the others.
+        """
+        return await self._spend(group, caller, requests, partly=True)
+
+    async def close(self) -> None:
+        """Closes the connections to a shared store."""
+        if isinstance(self._storage, SharedBuckets):
+            await self._storage.close()
+
+    async def _spend(
+        self, group: str, caller: str, requests: int, *, taken: int = 0, partly: bool = False
+    ) -> tuple[int, str, RateLimited | None]:
+        bound, key = self._bound_of(group, caller), _key(group, caller)
+        if isinstance(self._storage, Buckets):
+            spent = self._storage.spend(key, bound, requests, partly=partly)
+        else:
+            uncounted = requests, _state(group, Spent(requests, bound.amount, 0.0)), None
+            now = time.monotonic()
+            if now < self._paused_until:
+                return uncounted
+            try:
+                spent = await self._storage.spend(key, bound, requests, partly=partly)
+            except Exception as error:  # the store's client has exceptions of its own
+                if now >= self._paused_until:  # only the first of the requests that waited together logs it
+                    self._paused_until = time.monotonic() + STORE_PAUSE_S
+                    text = "the rate limit store does not answer, requests pass uncounted: %s"
+                    log.error(text, type(error).__name__)
+                return uncounted
+        over = None if spent.granted == requests else self._error(group, caller, spent, requests, taken)
+        return spent.granted, _state(group, spent), over
+
+    def _is_local(self, caller: str) -> bool:
+        return self._serves_local and (caller.startswith("127.") or caller == _IPV6_LOOPBACK)
+
+    def _bound_of(self, group: str, caller: str) -> Bound:
+        return self._bounds[self._is_local(caller)][group]
+
+    def _error(self, group: str, caller: str, spent: Spent, wanted: int, taken: int) -> RateLimited:
+        """The error of what was not granted. It passes once so many tokens are back, if a bucket has them."""
+        bound = self._bound_of(group, caller)
+        missing = min(wanted - spent.granted + taken, bound.amount)
+        fits = wanted + taken <= bound.amount
+        wait_s = max(1, math.ceil(spent.full_in_s - bound.window_s + missing * bound.token_s))
+        advice = f"Try again in {wait_s} s." if fits else "Ask for less at once."
+        return RateLimited(
+            f"More than {bound.amount} {_COUNTED[group]} within {bound.window_s} s. {advice}",
             headers={
-                "Retry-After": str(reset_s),
-                "RateLimit-Policy": self.policies[group],
-                "RateLimit": f'"{group}";r=0;t={reset_s}',
+                "Retry-After": str(wait_s),
+                "RateLimit-Policy": self.policy_of(group, caller),
+                "RateLimit": _state(group, spent),
             },
-            retryable=True,
+            retryable=fits,
         )
-        error.excess = count - allowed
-        raise error
+
+
+def _policy(group: str, bound: Bound) -> str:
+    return f'"{group}";q={bound.amount};w={bound.window_s}'
+
+
+def _state(group: str, spent: Spent) -> str:
+    """The ``RateLimit`` header: the tokens left, and in how many seconds there are all again."""
+    return f'"{group}";r={spent.left};t={max(1, math.ceil(spent.full_in_s))}'
 
 
 @dataclass(slots=True)
@@ -135,54 +154,39 @@ class Counted:
     caller: str
     state: str | None = None
 
-    async def take(self, requests: int = 1) -> None:
-        """Counts requests. Raises ``RateLimited`` over the limit."""
+    @property
+    def policy(self) -> str:
+        """The ``RateLimit-Policy`` header."""
+        return self.limiter.policy_of(self.group, self.caller)
+
+    async def take(self, requests: int = 1, *, taken: int = 0) -> None:
+        """Counts requests, all or none. Raises ``RateLimited`` over the limit. ``taken`` is as in
+        ``Limiter.take``.
+        """
         try:
-            self.state = await self.limiter.take(self.group, self.caller, requests)
+            self.state = await self.limiter.take(self.group, self.caller, requests, taken)
         except RateLimited as error:
             self.state = error.headers["RateLimit"]
             raise
 
-    def take_here(self) -> bool:
-        """Counts a request as ``take`` does where that needs no waiting. Returns whether it did."""
+    def take_here(self, requests: int = 1, *, taken: int = 0) -> bool:
+        """Counts requests as ``take`` does where that needs no waiting. Returns whether it did."""
         try:
-            self.state = self.limiter.take_here(self.group, self.caller)
+            state = self.limiter.take_here(self.group, self.caller, requests, taken)
         except RateLimited as error:
             self.state = error.headers["RateLimit"]
             raise
-        return self.state is not None
+        self.state = state or self.state
+        return state is not None
 
     async def take_granted(self, requests: int) -> tuple[int, RateLimited | None]:
         """Counts requests. Returns how many of them are within the limit, and the error of the others."""
-        try:
-            await self.take(requests)
-        except OverLimit as error:
-            return max(requests - error.excess, 0), error
-        return requests, None
+        granted, self.state, error = await self.limiter.take_granted(self.group, self.caller, requests)
+        return granted, error
 
 
-def open_store(store: Secret | str) -> Storage | Counters:
-    """The counters' store, not connected yet. Raises ``ConfigError`` when its client is not installed."""
-    url = store.reveal() if isinstance(store, Secret) else store
-    if url.startswith("memory"):
-        return Counters()
-    from limits.aio.storage import RedisStorage
-    from limits.errors import ConfigurationError
-
-    scheme, rest = url.split("://", 1)
-    try:
-        # Redis and Valkey speak one protocol; the valkey client serves both.
-        return RedisStorage(
-            f"async+{scheme.replace('redis', 'valkey')}://{rest}",
-            implementation="valkey",
-            socket_timeout=STORE_TIMEOUT_S,
-            socket_connect_timeout=STORE_TIMEOUT_S,
-        )
-    except ConfigurationError:
-        raise ConfigError(
-            "limits.store names a Valkey or Redis server, and its client is not installed: "
-            "pip install 'quoteway[valkey]'"
-        ) from None
+def _key(group: str, caller: str) -> str:
+    return f"quoteway/bucket/{group}/{caller}"
 
 
 class Callers:
@@ -243,3 +247,6 @@ def network_of(remote: str) -> str:
             return str(address.ipv4_mapped)
         return str(ipaddress.ip_network((address, 64), strict=False))
     return str(address)
+
+
+_IPV6_LOOPBACK = network_of("::1")

@@ -27,7 +27,7 @@ from quoteway.web.http.envelope import RequestTimeout, error_response, from_http
 from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
 from quoteway.web.http.operation import CALLER, COUNTED, REQUEST_ID, Group, Operation
-from quoteway.web.http.origins import Hosts, Origins
+from quoteway.web.http.origins import Hosts, Origins, is_local
 
 if TYPE_CHECKING:
     from quoteway.web.http.light import LightPath
@@ -56,7 +56,7 @@ class Middleware:
         self._direct: tuple[str, Next, Callable[[web.Request, str], None]] | None = None
         self.sockets: dict[Any, Group] = {}
         """Handlers that upgrade to WebSocket, with their rate limit. They have no deadline."""
-        self.limiter = Limiter(config.limits) if config.limits.enabled else None
+        self.limiter = Limiter(config.limits, local=is_local(config)) if config.limits.enabled else None
         self.callers = Callers(server.trusted_proxies)
         self.light: LightPath | None = None
         """What answers some requests before aiohttp makes anything of them."""
@@ -69,6 +69,11 @@ class Middleware:
         self.hosts = Hosts(config)
         self._log_all = server.access_log == "all"
         self.timeout_s = server.request_timeout_s
+
+    async def close(self) -> None:
+        """Closes the connections to the store of the limits."""
+        if self.limiter is not None:
+            await self.limiter.close()
 
     def serve_directly(self, prefix: str, handler: Next, match: Callable[[web.Request, str], None]) -> None:
         """Makes POSTs of ``prefix`` and a number pass to ``handler`` without a search for their route.
@@ -127,7 +132,15 @@ class Middleware:
                 if operation is not None or request.path.startswith(("/v2/", "/x/")):
                     caller = self.caller(request.remote, headers)
                     if caller is None:
-                        raise await self._unauthorized(request)
+                        if self.limiter is not None:
+                            # A valid key is served whatever others send from the same address. Counting the
+                            # address alone keeps answers independent of how near a wrong key is.
+                            counted = Counted(self.limiter, "wrong_keys", self.callers.of(request))
+                            await counted.take()
+                        raise Unauthorized(
+                            "Send an API key: Authorization: Bearer <key>.",
+                            headers={"WWW-Authenticate": "Bearer"},
+                        )
                     if operation is None and source in self.sockets:
                         request[CALLER] = caller
                     if self.limiter is not None:
@@ -187,7 +200,7 @@ class Middleware:
         if "Server" not in out:  # a cached answer has them already
             out.update(ALWAYS)
         if counted is not None and counted.state is not None:
-            out["RateLimit-Policy"] = counted.limiter.policies[counted.group]
+            out["RateLimit-Policy"] = counted.policy
             out["RateLimit"] = counted.state
         if trace is not None:
             out["traceparent"] = trace
@@ -226,18 +239,6 @@ class Middleware:
             if hmac.compare_digest(key, token):  # all keys: the time must not depend on which one matches
                 found = index
         return None if found is None or scheme.lower() != "bearer" else f"key:{found}"
-
-    async def _unauthorized(self, request: web.Request) -> Unauthorized:
-        """The error of a request without a valid key. Raises ``RateLimited`` after too many from its address.
-
-        A valid key is served whatever others send from the same address. Counting the address alone keeps
-        answers independent of how near a wrong key is.
-        """
-        if self.limiter is not None:
-            await self.limiter.take("wrong_keys", self.callers.of(request))
-        return Unauthorized(
-            "Send an API key: Authorization: Bearer <key>.", headers={"WWW-Authenticate": "Bearer"}
-        )
 
     def allowed_origin(self, method: str, headers: MultiMapping[str]) -> Sequence[tuple[str, str]]:
         """The headers that let a page of another origin read an answer; none where no page may."""

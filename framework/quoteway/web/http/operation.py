@@ -60,7 +60,7 @@ class Call:
         """Counts a call as so many requests more of its rate limit. Raises ``RateLimited`` over the limit."""
         counted = self.request.get(COUNTED)
         if counted is not None and requests:
-            await counted.take(requests)
+            await counted.take(requests, taken=1)
 
     async def count_granted(self, requests: int) -> tuple[int, RateLimited | None]:
         """Counts a call as so many requests more. Returns how many of them are within the rate limit, and the

@@ -34,7 +34,7 @@ class Origins:
 
     def __init__(self, config: Config) -> None:
         self._named = frozenset(config.server.cors_origins)
-        self._is_local = _is_local(config)
+        self._is_local = is_local(config)
         self.any = "*" in self._named
         self.some = bool(self._named) or self._is_local
 
@@ -54,7 +54,7 @@ class Hosts:
 
     def __init__(self, config: Config) -> None:
         named = config.server.allowed_hosts
-        self._names = frozenset(named) if named or _is_local(config) else None
+        self._names = frozenset(named) if named or is_local(config) else None
 
     def serve(self, headers: MultiMapping[str]) -> bool:
         """Whether a request may be answered. A program may leave ``Host`` out; browsers always send it."""
@@ -78,7 +78,7 @@ def same_host(origin: str, headers: MultiMapping[str]) -> bool:
     return urlsplit(origin).netloc.lower() == headers.get("Host", "").lower()
 
 
-def _is_local(config: Config) -> bool:
+def is_local(config: Config) -> bool:
     """Whether this is the embedded default, which only programs and pages of this machine reach."""
     return config.embedded and is_loopback(config.server.host)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Awaitable, Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import orjson
@@ -11,11 +13,12 @@ from aiohttp import web
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import Reason
 from quoteway.evm.chain import RpcChain
-from quoteway.evm.methods import MAX_PARAMS
+from quoteway.evm.methods import COSTLY, COSTLY_CALL, MAX_PARAMS
 from quoteway.web.http.body import read_json
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.light import Answer
-from quoteway.web.http.operation import NO_STORE, Call, post, require_ready
+from quoteway.web.http.limits import Counted
+from quoteway.web.http.operation import COUNTED, NO_STORE, Call, post, require_ready
 from quoteway.web.rpc.answers import INVALID_REQUEST, RpcResponse, error_of, result_of
 from quoteway.web.rpc.calls import RPC, RpcCalls
 from quoteway.web.rpc.long_answers import written
@@ -84,8 +87,10 @@ _SHAPES: Mapping[str, Any] = {
         "oneOf": ["RpcAnswer", "RpcAnswers"],
     },
 }
+_COSTLY = ", ".join(sorted(COSTLY))
 _DESCRIPTION = f"""One call or a batch of up to {MAX_BATCH}, answered in its order. Each call counts against
-the rate limit. What is refused of a well-formed call is an error object with the caller's id, as clients
+the rate limit, as {COSTLY_CALL} for {_COSTLY}.
+What is refused of a well-formed call is an error object with the caller's id, as clients
 expect: -32601 for the method, -32602 for the parameters, -32000 for an unknown filter, each with
 `data {{reason, requestId}}`. A node's own error is passed on. In a batch, a call over the rate limit is
 -32005 and one that no node answered -32603; alone, they are 429 and 502. A call without `id` is a
@@ -119,29 +124,48 @@ async def call_rpc(call: Call) -> web.Response:
             reason = Reason.MISSING.value
             empty = error_of(None, INVALID_REQUEST, "a batch must have a call", reason, request_id)
             return json_response(orjson.dumps(empty), 200, NO_STORE)
-        granted, over = await call.count_granted(len(asked) - 1)
-        answers = await rpc.answer_batch(chain, asked, request_id, 1 + granted, over)
+        costs = [each.cost for each in asked]
+        granted, over = await call.count_granted(sum(costs) - 1)
+        within = bisect_right(list(accumulate(costs)), 1 + granted)
+        answers = await rpc.answer_batch(chain, asked, request_id, within, over)
         if not answers:
             return web.Response(status=204)
         later = {} if over is None else {"Retry-After": over.headers["Retry-After"]}
         return json_response(answers, 200, {**NO_STORE, **later})
-    answer = _answered(rpc, chain, asked, request_id)
+    answer = _answered(rpc, chain, asked, request_id, call.request.get(COUNTED))
     return _response(answer if isinstance(answer, bytes | web.Response) else await answer)
 
 
 def answer_single(
-    gateway: Gateway, rpc: RpcCalls, chain_id: int, raw: bytes, request_id: str
+    gateway: Gateway, rpc: RpcCalls, chain_id: int, raw: bytes, request_id: str, counted: Counted | None
 ) -> Answer | Awaitable[Answer]:
     """Answers a body that is no batch, at once where no node has to be asked. Raises ``GatewayError``."""
     require_ready(gateway)
     asked = parse(raw)
     assert isinstance(asked, RpcCall)
-    return _answered(rpc, rpc.chain(chain_id), asked, request_id)
+    return _answered(rpc, rpc.chain(chain_id), asked, request_id, counted)
 
 
-def _answered(rpc: RpcCalls, chain: RpcChain, call: RpcCall, request_id: str) -> Answer | Awaitable[Answer]:
+def _answered(
+    rpc: RpcCalls, chain: RpcChain, call: RpcCall, request_id: str, counted: Counted | None
+) -> Answer | Awaitable[Answer]:
     if call.is_notification:
         return web.Response(status=204)
+    further = call.cost - 1
+    if further and counted is not None and not counted.take_here(further, taken=1):
+        return _once_counted(rpc, chain, call, request_id, counted)
+    return _found(rpc, chain, call, request_id)
+
+
+async def _once_counted(
+    rpc: RpcCalls, chain: RpcChain, call: RpcCall, request_id: str, counted: Counted
+) -> Answer:
+    await counted.take(call.cost - 1, taken=1)
+    answer = _found(rpc, chain, call, request_id)
+    return answer if isinstance(answer, bytes | web.Response) else await answer
+
+
+def _found(rpc: RpcCalls, chain: RpcChain, call: RpcCall, request_id: str) -> Answer | Awaitable[Answer]:
     kept = rpc.kept_again(chain, call)
     if kept is not None:
         return _answer_of(result_of(call.id, kept))

@@ -184,7 +184,7 @@ class Connection:
             return orjson.dumps(nothing if refused is None else self._refusal(None, "", refused))
         if isinstance(asked, list):
             return await self._answer_batch(asked, begun)
-        refused = await self._count(1)
+        refused = await self._count(asked.cost)
         if asked.is_notification:
             return None
         if refused is not None:
@@ -196,7 +196,7 @@ class Connection:
         if not calls:
             text = "a batch must have a call"
             return orjson.dumps(error_of(None, INVALID_REQUEST, text, reason, self._request_id))
-        refused = await self._count(len(calls))
+        refused = await self._count(sum(call.cost for call in calls))
         places = asyncio.Semaphore(CONCURRENT)
 
         async def answered(call: RpcCall | NoCall) -> bytes:
@@ -229,11 +229,11 @@ class Connection:
     def _refusal(self, call_id: Any, method: str, error: GatewayError) -> RpcResponse:
         return refusal_of(call_id, method, error, self._request_id)
 
-    async def _count(self, calls: int) -> RateLimited | None:
-        """Counts calls against the caller's rate limit. Returns the error over the limit."""
+    async def _count(self, cost: int) -> RateLimited | None:
+        """Counts calls of a cost against the caller's rate limit. Returns the error over the limit."""
         if self._counted is not None:
             try:
-                await self._counted.take(calls)
+                await self._counted.take(cost)
             except RateLimited as error:
                 return error
         return None

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 import orjson
 
 from quoteway.errors import MalformedRequest, Reason
+from quoteway.evm.methods import cost_of
 from quoteway.web.http.envelope import BodyTooLarge
 
 MAX_BATCH: Final = 100
@@ -39,12 +40,18 @@ class RpcCall:
     id: RpcId = None
     is_notification: bool = False
 
+    @property
+    def cost(self) -> int:
+        """What it counts as against a rate limit. A notification is not asked."""
+        return 1 if self.is_notification else cost_of(self.method)
+
 
 @dataclass(frozen=True, slots=True)
 class NoCall:
     """A member of a batch that is no request object, with the reason. Its answer has the id null."""
 
     message: str
+    cost: ClassVar[int] = 1
 
 
 class InvalidJson(MalformedRequest, status=400, code="invalid_request"):

@@ -1,0 +1,145 @@
+"""Token buckets: one per key, in this process or in a shared Valkey or Redis.
+
+A full bucket holds ``Bound.amount`` tokens, and an empty one is full again in ``Bound.window_s``: tokens come
+back evenly. It is kept as the moment at which it will be full again (GCRA, ITU-T I.371, Annex A): one number,
+and none while it is full.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from quoteway.errors import ConfigError
+from quoteway.secrets import Secret
+
+STORE_TIMEOUT_S = 1.0
+"""How long a request waits for a shared store. Shorter, and a busy moment would stop the counting."""
+_WINDOWS_S: Final = {"second": 1, "minute": 60, "hour": 3_600}
+_ROUNDING: Final = 1e-3
+"""The part of a token that rounding may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A limit: ``amount`` requests in ``window_s`` seconds, and as many at once."""
+
+    amount: int
+    window_s: int
+
+    @classmethod
+    def of(cls, rate: str) -> Bound:
+        """Returns the limit of a checked setting such as "60/minute"."""
+        amount, _, unit = rate.partition("/")
+        return cls(int(amount), _WINDOWS_S[unit])
+
+    def times(self, factor: int) -> Bound:
+        """Returns ``factor`` times the limit."""
+        return Bound(self.amount * factor, self.window_s)
+
+    @property
+    def token_s(self) -> float:
+        """Returns the seconds in which one token comes back."""
+        return self.window_s / self.amount
+
+
+class Spent(NamedTuple):
+    """What a bucket gave, the whole tokens that it then has, and how long it takes to be full again.
+
+    A named tuple, since one is made for each request: a frozen dataclass takes twice the time.
+    """
+
+    granted: int
+    left: int
+    full_in_s: float
+
+
+class Buckets:
+    """Buckets of this process. Nothing awaits inside, so no lock is needed. Full ones are forgotten in one
+    sweep a minute.
+
+    Times are by ``time.monotonic``: a clock set back would keep every bucket empty for as long.
+    """
+
+    SWEEP_S = 60.0
+
+    def __init__(self) -> None:
+        self.full_at: dict[str, float] = {}
+        self._next_sweep = 0.0
+
+    def spend(self, key: str, bound: Bound, wanted: int, *, partly: bool = False) -> Spent:
+        """Takes ``wanted`` tokens; all or none of them, but with ``partly`` as many as there are."""
+        now = time.monotonic()
+        if now >= self._next_sweep:
+            self._next_sweep = now + self.SWEEP_S
+            self.full_at = {kept: moment for kept, moment in self.full_at.items() if moment > now}
+        amount, window_s = bound.amount, bound.window_s
+        full_at = self.full_at.get(key, now)
+        full_in_s = full_at - now if full_at > now else 0.0
+        left = int((window_s - full_in_s) * amount / window_s + _ROUNDING)
+        granted = wanted if wanted <= left else (left if partly else 0)
+        if granted:
+            full_in_s += granted * window_s / amount
+            self.full_at[key] = now + full_in_s
+        return Spent(granted, left - granted, full_in_s)
+
+
+class SharedBuckets:
+    """The same in Valkey or Redis, by its clock, so that those of the replicas need not agree.
+
+    A bucket whose limit was changed keeps the moment at which it is full, at most the new window away.
+    """
+
+    _SCRIPT = """
+    local time = redis.call('time')
+    local now = time[1] * 1000000 + time[2]
+    local window, amount, wanted = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+    local full_at = math.min(tonumber(redis.call('get', KEYS[1]) or '0'), now + window)
+    local full_in = math.max(full_at - now, 0)
+    local left = math.max(math.floor((window - full_in) * amount / window + tonumber(ARGV[5])), 0)
+    local granted = 0
+    if wanted <= left then granted = wanted elseif ARGV[4] == '1' then granted = left end
+    if granted > 0 then
+        full_in = full_in + granted * window / amount
+        redis.call('set', KEYS[1], string.format('%.0f', now + full_in), 'px', math.ceil(full_in / 1000))
+    end
+    return {granted, left - granted, math.ceil(full_in)}
+    """
+
+    def __init__(self, url: str) -> None:
+        from valkey.asyncio import Valkey
+
+        scheme, rest = url.split("://", 1)
+        # Redis and Valkey speak one protocol; the valkey client serves both.
+        self._client: Any = Valkey.from_url(
+            f"{scheme.replace('redis', 'valkey')}://{rest}",
+            socket_timeout=STORE_TIMEOUT_S,
+            socket_connect_timeout=STORE_TIMEOUT_S,
+        )
+        # It is sent once, and then named by its digest: one command for each request.
+        self._script: Any = self._client.register_script(self._SCRIPT)
+
+    async def spend(self, key: str, bound: Bound, wanted: int, *, partly: bool = False) -> Spent:
+        """As that of ``Buckets``, in one round trip. Raises what the client raises."""
+        arguments = bound.window_s * 1_000_000, bound.amount, wanted, int(partly), _ROUNDING
+        granted, left, full_in_us = await self._script([key], arguments)
+        return Spent(granted, left, full_in_us / 1_000_000)
+
+    async def close(self) -> None:
+        """Closes the connections."""
+        await self._client.aclose()
+
+
+def open_store(store: Secret | str) -> Buckets | SharedBuckets:
+    """The buckets' store, not connected yet. Raises ``ConfigError`` when its client is not installed."""
+    url = store.reveal() if isinstance(store, Secret) else store
+    if url.startswith("memory"):
+        return Buckets()
+    try:
+        return SharedBuckets(url)
+    except ImportError:
+        raise ConfigError(
+            "limits.store names a Valkey or Redis server, and its client is not installed: "
+            "pip install 'quoteway[valkey]'"
+        ) from None

@@ -1,0 +1,220 @@
+"""Rate limits that workers share in one Valkey or Redis: together, in one command, whatever its clock is."""
+
+import asyncio
+import contextlib
+import shutil
+import sys
+from dataclasses import replace
+
+import pytest
+from quoteway.config.model import LimitsConfig
+from quoteway.web.http.buckets import Bound, Buckets, SharedBuckets
+from quoteway.web.http.limits import Limiter
+
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
+ONE_WORKER = """
+import asyncio, sys
+from quoteway.config.model import LimitsConfig
+from quoteway.web.http.limits import Limiter
+
+async def main():
+    limiter = Limiter(LimitsConfig(quotes="100/hour", store=sys.argv[1]))
+    asked = (limiter.take_granted("quotes", "caller", 1) for _ in range(80))
+    print(sum([granted for granted, _, _ in await asyncio.gather(*asked)]))
+    await limiter.close()
+
+asyncio.run(main())
+"""
+
+
+async def started(port, folder):
+    """A Valkey or Redis server that answers."""
+    server = shutil.which("valkey-server") or shutil.which("redis-server")
+    assert server is not None, "install redis-server (Debian) or valkey-server"
+    process = await asyncio.create_subprocess_exec(
+        server, "--port", str(port), "--dir", str(folder), "--save", "", stdout=asyncio.subprocess.DEVNULL
+    )
+    async with asyncio.timeout(60):
+        while True:
+            with contextlib.suppress(OSError):
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.close()
+                return process
+            await asyncio.sleep(0.05)
+
+
+@pytest.fixture
+async def store(tmp_path, unused_tcp_port):
+    """The URL of a Valkey or Redis server."""
+    process = await started(unused_tcp_port, tmp_path)
+    yield f"redis://127.0.0.1:{unused_tcp_port}/0"
+    process.terminate()
+    await process.wait()
+
+
+@pytest.fixture
+async def server(store):
+    """A client of that server."""
+    from valkey.asyncio import Valkey
+
+    async with Valkey.from_url(store.replace("redis", "valkey", 1)) as client:
+        yield client
+
+
+async def commands(server):
+    """How often scripts were run by their digest, and sent."""
+    counts = {name: each["calls"] for name, each in (await server.info("commandstats")).items()}
+    sent = sum(calls for name, calls in counts.items() if name.startswith("cmdstat_script"))
+    return counts["cmdstat_evalsha"], sent
+
+
+@pytest.mark.services
+async def test_workers_share_a_bucket_that_each_request_takes_from_in_one_command(store, server):
+    """Four processes ask 80 times each at once for a bucket of 100: exactly 100 pass."""
+    workers = [
+        await asyncio.create_subprocess_exec(
+            sys.executable, "-c", ONE_WORKER, store, stdout=asyncio.subprocess.PIPE
+        )
+        for _ in range(4)
+    ]
+    async with asyncio.timeout(120):
+        printed = [(await each.communicate())[0] for each in workers]
+    granted = [int(text) for text in printed]
+    assert sum(granted) == 100
+    # The first that run at once find that the script is not there yet.
+    named, loaded = await commands(server)
+    assert (named, loaded > 0) == (4 * 80 + loaded, True)
+    limiter = Limiter(LimitsConfig(store=store))
+    for _ in range(50):
+        await limiter.take("catalog", "caller")
+    await limiter.close()
+    assert await commands(server) == (named + 50, loaded)
+
+
+@pytest.mark.services
+async def test_the_shared_bucket_gives_what_that_of_a_process_gives(store, server):
+    """The same requests, by the clock of the server, which no test can set."""
+    shared, own = SharedBuckets(store), Buckets()
+    for bound, wanted, partly in (
+        (Bound(1_000, 3_600), 400, False),
+        (Bound(1_000, 3_600), 601, False),
+        (Bound(1_000, 3_600), 599, False),
+        (Bound(1_000, 3_600), 2, False),
+        (Bound(1_000, 3_600), 2, True),
+        (Bound(1_000, 3_600), 1, False),
+        (Bound(7, 60), 3, False),
+        (Bound(7, 60), 9, True),
+        (Bound(9_999_999, 3_600), 9_999_999, False),
+    ):
+        key = f"test/{bound.amount}"
+        found, expected = [
+            await shared.spend(key, bound, wanted, partly=partly),
+            own.spend(key, bound, wanted, partly=partly),
+        ]
+        # At most 3 s pass between the first and the last.
+        assert abs(found.granted - expected.granted) <= 3 * bound.amount / bound.window_s - 0.01
+        assert found.full_in_s == pytest.approx(expected.full_in_s, abs=3.6)
+    assert 0 < await server.pttl("test/7") <= 60_000, "a full bucket is not kept"
+    await shared.close()
+
+
+@pytest.mark.services
+async def test_tokens_of_the_shared_bucket_come_back_and_no_more_than_it_holds(store):
+    shared, bound = SharedBuckets(store), Bound(20, 1)
+    assert (await shared.spend("test", bound, 20)).granted == 20
+    async with asyncio.timeout(60):
+        while not (found := await shared.spend("test", bound, 1)).granted:
+            assert 0.9 < found.full_in_s <= 1.0
+    await asyncio.sleep(1.1)
+    assert (await shared.spend("test", bound, 21)).granted == 0
+    assert (await shared.spend("test", bound, 100, partly=True)).granted == 20
+    await shared.close()
+
+
+@pytest.mark.services
+async def test_a_clock_of_the_server_that_was_set_back_keeps_nobody_out_for_longer_than_a_window(
+    store, server
+):
+    """What a bucket has then is a moment that is far away by the new clock."""
+    shared, bound = SharedBuckets(store), Bound(60, 60)
+    seconds, _ = await server.time()
+    await server.set("test", (seconds + 86_400) * 1_000_000)
+    found = await shared.spend("test", bound, 1)
+    assert (found.granted, round(found.full_in_s)) == (0, 60)
+    await server.set("test", (seconds - 86_400) * 1_000_000)
+    assert (await shared.spend("test", bound, 60)).granted == 60
+    await shared.close()
+
+
+@pytest.mark.services
+async def test_the_script_is_sent_again_to_a_server_that_lost_it(store, server):
+    shared = SharedBuckets(store)
+    for left in (9, 8):
+        found = await shared.spend("test", Bound(10, 3_600), 1)
+        assert found.left == left
+        await server.script_flush()
+    await shared.close()
+
+
+@pytest.mark.services
+async def test_replicas_share_a_store(serve_app, make_config, store, refused):
+    """Two apps on one server count a caller together, also over the light path."""
+    config = replace(make_config(), limits=LimitsConfig(catalog="3/hour", rpc="2/hour", store=store))
+    one, other = await serve_app(config=config), await serve_app(config=config)
+    left = [(await api.get("/v2/providers")).headers["RateLimit"][:13] for api in (one, other, one)]
+    assert left == ['"catalog";r=2', '"catalog";r=1', '"catalog";r=0']
+    answer = await other.get("/v2/providers")
+    refused(answer, 429, "rate_limit_exceeded")
+    assert 1_190 <= int(answer.headers["Retry-After"]) <= 1_200
+    for api, state in ((one, '"rpc";r=1;'), (other, '"rpc";r=0;'), (one, '"rpc";r=0;')):
+        answer = await api.post("/v2/rpc/31337", CALL)
+        assert answer.headers["RateLimit"].startswith(state)
+    refused(answer, 429, "rate_limit_exceeded")
+
+
+@pytest.mark.services
+async def test_a_store_that_comes_back_is_asked_again(store, server, monkeypatch, caplog):
+    monkeypatch.setattr("quoteway.web.http.limits.STORE_PAUSE_S", 0.0)
+    limiter = Limiter(LimitsConfig(catalog="2/hour", store=store))
+    assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;')
+    await server.set("quoteway/bucket/catalog/caller", "no number")
+    assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=2;')
+    assert "requests pass uncounted: ResponseError" in caplog.text
+    await server.delete("quoteway/bucket/catalog/caller")
+    assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;')
+    await limiter.close()
+
+
+async def test_a_store_that_fails_lets_requests_pass(caplog):
+    class Broken(SharedBuckets):
+        def __init__(self):
+            """Has no client."""
+
+        async def spend(self, *args, **options):
+            raise OSError("canary")
+
+    limiter = Limiter(LimitsConfig(), storage=Broken())
+    assert await limiter.take("rpc", "x") == '"rpc";r=600;t=1'
+    assert "OSError" in caplog.text
+    assert "canary" not in caplog.text
+
+
+async def test_a_store_that_hangs_holds_no_request_for_long_and_the_next_not_at_all():
+    connections = []
+
+    async def silent(reader, writer):
+        connections.append(writer)
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(silent, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        limiter = Limiter(LimitsConfig(catalog="1/minute", store=f"redis://127.0.0.1:{port}/0"))
+        async with asyncio.timeout(60):
+            await limiter.take("catalog", "caller")
+        asked = len(connections)
+        assert asked
+        assert await limiter.take("catalog", "caller") == '"catalog";r=1;t=1'
+        assert len(connections) == asked, "the store is left alone for a while"
+        await limiter.close()
