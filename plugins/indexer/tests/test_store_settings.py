@@ -53,6 +53,9 @@ def test_the_url_of_a_database_comes_by_reference(store, name):
         ({"url": {"env": "INDEX_URL"}}, "url", "no use for duckdb"),
         ({"retention_days": {"nothing": 3}}, "retention_days", "Must be one of"),
         ({"retention_days": {"replay_state": 3}}, "retention_days", "Must be one of"),
+        ({"retention_days": {"computed": 3}}, "retention_days", "Must be one of"),
+        ({"retention_days": {"pool_created": 3}}, "retention_days", "Must be one of"),
+        ({"retention_days": {"contract_created": 3}}, "retention_days", "Must be one of"),
         (
             {"rollups": ["pool_hours"]},
             "rollups",

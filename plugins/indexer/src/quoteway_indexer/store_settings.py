@@ -13,7 +13,13 @@ from quoteway import Secret, SecretField
 from quoteway_indexer.tables import BASES, BY_HOUR, TABLES
 
 _SCHEMES: Final = {"postgres": ("postgresql", "postgres"), "clickhouse": ("clickhouse", "clickhouses")}
-_PRUNED: Final = tuple(table.name for table in TABLES.values() if table.time in ("timestamp", "hour"))
+_NEEDED: Final = ("contract_created", "pool_created")
+"""Facts without which the logs and the hours of older contracts would be missing after a restart."""
+_PRUNED: Final = tuple(
+    table.name
+    for table in TABLES.values()
+    if (table.kind == "fact" and table.name not in _NEEDED) or table.name in BY_HOUR
+)
 DAY_S: Final = 86_400
 
 

@@ -13,7 +13,8 @@ from quoteway.evm.chain import Call
 
 _MOST: Final = 16
 """Tokens of a pool."""
-_POOLS_A_CALL: Final = 50
+_POOLS_A_CALL: Final = 20
+_READ_GAS: Final = 100_000
 
 
 class PoolTokens:
@@ -36,7 +37,7 @@ class PoolTokens:
         for first in range(0, len(wanted), _POOLS_A_CALL):
             part = wanted[first : first + _POOLS_A_CALL]
             calls = [
-                Call(checksum("0x" + pool.hex()), self._getter.encode([place]), max_output=32)
+                Call(checksum("0x" + pool.hex()), self._getter.encode([place]), _READ_GAS, max_output=32)
                 for pool in part
                 for place in range(_MOST)
             ]
