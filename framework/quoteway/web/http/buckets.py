@@ -13,9 +13,8 @@ from typing import Any, Final, NamedTuple
 
 from quoteway.errors import ConfigError
 from quoteway.secrets import Secret
+from quoteway.web.http.shared_store import shared_store
 
-STORE_TIMEOUT_S = 1.0
-"""How long a request waits for a shared store. Shorter, and a busy moment would stop the counting."""
 _WINDOWS_S: Final = {"second": 1, "minute": 60, "hour": 3_600}
 _ROUNDING: Final = 1e-3
 """The part of a token that rounding may take."""
@@ -108,15 +107,7 @@ class SharedBuckets:
     """
 
     def __init__(self, url: str) -> None:
-        from valkey.asyncio import Valkey
-
-        scheme, rest = url.split("://", 1)
-        # Redis and Valkey speak one protocol; the valkey client serves both.
-        self._client: Any = Valkey.from_url(
-            f"{scheme.replace('redis', 'valkey')}://{rest}",
-            socket_timeout=STORE_TIMEOUT_S,
-            socket_connect_timeout=STORE_TIMEOUT_S,
-        )
+        self._client = shared_store(url)
         # It is sent once, and then named by its digest: one command for each request.
         self._script: Any = self._client.register_script(self._SCRIPT)
 

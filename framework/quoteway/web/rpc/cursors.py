@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 
 from quoteway.config.model import Config
 from quoteway.secrets import Secret
+from quoteway.web.http.shared_store import shared_store
 
 log = logging.getLogger("quoteway.web.rpc")
 
@@ -28,6 +29,7 @@ MAX_BYTES: Final = 64 << 20
 _ROW_BYTES: Final = 256
 """What a row takes beside its content."""
 _TIMEOUT_S: Final = 1.0
+"""How long a request waits for another worker's write."""
 
 Row = tuple[int, bytes]
 """A version, from 1, and the content."""
@@ -162,14 +164,7 @@ class ValkeyCursors:
     """
 
     def __init__(self, url: str) -> None:
-        from valkey.asyncio import Valkey
-
-        scheme, rest = url.split("://", 1)
-        self._client: Any = Valkey.from_url(
-            f"{scheme.replace('redis', 'valkey')}://{rest}",
-            socket_timeout=_TIMEOUT_S,
-            socket_connect_timeout=_TIMEOUT_S,
-        )
+        self._client = shared_store(url)
 
     async def load(self, key: str) -> Row | None:
         version, content = await self._client.hmget(f"quoteway/filter/{key}", "v", "c")
