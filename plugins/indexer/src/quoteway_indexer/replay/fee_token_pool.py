@@ -43,36 +43,13 @@ class FeeTokenPool(TokenPool):
         super().add_token(token, pays_yield_fees)
         self._pays_yield_fees |= bool(pays_yield_fees)
 
-    def swap(
-        self,
-        timestamp: int,
-        transaction: bytes,
-        token_in: bytes,
-        token_out: bytes,
-        amount_in: int,
-        amount_out: int,
-        fee_in: int | None,
-    ) -> None:
-        """See ``TokenPool``."""
-        super().swap(timestamp, transaction, token_in, token_out, amount_in, amount_out, fee_in)
+    def _swapped(self) -> None:
         self._pay_yield_fees()
 
-    def change(
-        self,
-        block: int,
-        log_index: int,
-        timestamp: int,
-        place: int,
-        token: bytes | None,
-        amount: int,
-        fee: int | None,
-        protocol_fee: int | None,
-        share_supply: int | None,
-    ) -> None:
-        """See ``TokenPool``. What came without new shares was donated."""
-        super().change(block, log_index, timestamp, place, token, amount, fee, protocol_fee, share_supply)
-        if (block, log_index) != self._log:
-            self._log = block, log_index
+    def _changed(self, log: tuple[int, int], place: int, amount: int, share_supply: int | None) -> None:
+        """What came without new shares was donated."""
+        if log != self._log:
+            self._log = log
             if self._supply:
                 self._pay_yield_fees()
             before, self._supply = self._supply, share_supply or 0

@@ -80,6 +80,7 @@ class TokenPool(ReplayedPool):
             self._check(bought)
         if sold is not None and bought is not None:
             self.hour.trade(transaction, sold, bought, amount_in, amount_out)
+        self._swapped()
 
     def change(
         self,
@@ -103,6 +104,15 @@ class TokenPool(ReplayedPool):
         self.amounts[place] += amount - (protocol_fee or 0)
         self._charge(place, fee)
         self._check(place)
+        self._changed((block, log_index), place, amount, share_supply)
+
+    def _swapped(self) -> None:
+        """Called after each swap."""
+        return
+
+    def _changed(self, log: tuple[int, int], place: int, amount: int, share_supply: int | None) -> None:
+        """Called after each token of a change of liquidity, with the place of its log."""
+        return
 
     def _charge(self, place: int, fee: int | None) -> None:
         """Takes a fee of the token at a place, which its amount has in it."""
