@@ -172,3 +172,12 @@ def post(body, *fields, path=b"/v2/rpc/1", size=None):
 
 def call(method="eth_chainId", params=b"[]", call_id=b"1"):
     return b'{"jsonrpc":"2.0","id":%b,"method":"%b","params":%b}' % (call_id, method.encode(), params)
+
+
+async def both(room, request):
+    """Sends a request on both paths, twice on one connection. Returns what the light path took."""
+    expected = await room.exchange([request] * 2, light=False)
+    assert not room.taken
+    assert await room.exchange([request] * 2, light=True) == expected
+    assert expected[0].startswith(b"HTTP/1.") or b"Content-Length: 60" in request  # which waits for a byte
+    return room.taken

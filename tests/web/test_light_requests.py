@@ -3,21 +3,15 @@
 import asyncio
 import itertools
 import re
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from light_room import LONG, Node, Room, call, post
-from quoteway.config.model import AuthConfig, LimitsConfig
+from light_room import LONG, Node, Room, both, call, post
 from quoteway.host.isolation.descriptions import _proxy_class
 from quoteway.models import Capability
 from quoteway.networks import Network
-from quoteway.secrets import Secret
 from quoteway.web.http import light as light_path
-from quoteway.web.http.buckets import Buckets, SharedBuckets
-from quoteway.web.http.limits import Limiter
-from quoteway.web.http.middleware import MIDDLEWARE
 
 ADDRESS = b'"0x' + b"ab" * 20 + b'"'
 ID = b"X-Request-ID: mine-1"
@@ -132,15 +126,6 @@ LEFT = {
 }
 
 
-async def both(room, request):
-    """Sends a request on both paths, twice on one connection. Returns what the light path took."""
-    expected = await room.exchange([request] * 2, light=False)
-    assert not room.taken
-    assert await room.exchange([request] * 2, light=True) == expected
-    assert expected[0].startswith(b"HTTP/1.") or b"Content-Length: 60" in request  # which waits for a byte
-    return room.taken
-
-
 @pytest.mark.parametrize("case", TAKEN)
 async def test_a_call_is_answered_alike(room, case):
     assert await both(room, post(TAKEN[case])) == [TAKEN[case]] * 2
@@ -233,69 +218,6 @@ async def test_metrics_and_the_log_count_a_request(room, caplog):
         assert f"quoteway_http_requests_total{{{labels}}} {2 if light else 3}.0\n" in text
 
 
-async def test_limits_hold_over_both_paths(serve_app, monkeypatch, make_config):
-    config = replace(make_config(), limits=LimitsConfig(rpc="4/hour"))
-    room = Room(await serve_app({"node": Node()}, config=config), Node(), monkeypatch)
-    wire = room.connect()
-    await wire.rest(3)
-    for request in (post(call()), LEFT["batch"], post(call()), LEFT["batch"], post(call())):
-        await wire.feed(request)
-    assert re.findall(rb'RateLimit: "rpc";r=(\d)', bytes(wire.out)) == [b"3", b"2", b"1", b"0", b"0"]
-    assert re.findall(rb"HTTP/1.1 (\d+)", bytes(wire.out)) == [b"200"] * 4 + [b"429"]
-    assert len(room.taken) == 3
-    wire.close()
-    expected = await room.exchange([post(call())], light=False)
-    assert await room.exchange([post(call())], light=True) == expected
-
-
-class Asked(SharedBuckets):
-    """Buckets that have to be waited for."""
-
-    def __init__(self):
-        self._buckets = Buckets()
-
-    async def spend(self, *args, **options):
-        await asyncio.sleep(0)
-        return self._buckets.spend(*args, **options)
-
-    async def close(self):
-        """There are no connections."""
-
-
-async def test_a_store_of_limits_that_has_to_be_asked(serve_app, monkeypatch, make_config):
-    room = Room(await serve_app({"node": Node()}, config=make_config()), Node(), monkeypatch)
-    limits = LimitsConfig(rpc="6/hour")
-    room.api.app[MIDDLEWARE].limiter = Limiter(limits, storage=Asked())
-    out, _ = await room.exchange([post(call()), post(call("eth_gasPrice"))], light=True)
-    assert re.findall(rb"HTTP/1.1 (\d+)", out) == [b"200", b"200"]
-    room.taken.clear()
-    assert len(await both(room, post(call()))) == 2
-    out, _ = await room.exchange([post(call())], light=True)
-    assert out.startswith(b"HTTP/1.1 429 ")
-    assert out == (await room.exchange([post(call())], light=False))[0]
-
-
-async def test_no_limits(serve_app, monkeypatch, make_config):
-    config = replace(make_config(), limits=LimitsConfig(enabled=False))
-    room = Room(await serve_app({"node": Node()}, config=config), Node(), monkeypatch)
-    for method in ("eth_chainId", "eth_gasPrice"):
-        await both(room, post(call(method)))
-        room.taken.clear()
-
-
-async def test_callers_behind_a_trusted_proxy_are_told_apart(serve_app, monkeypatch, make_config):
-    config = replace(make_config(trusted_proxies=("192.0.2.1/32",)), limits=LimitsConfig(rpc="2/hour"))
-    room = Room(await serve_app({"node": Node()}, config=config), Node(), monkeypatch)
-    one, other = (post(call(), b"X-Forwarded-For: 198.51.100.%d" % n) for n in (1, 2))
-    wire = room.connect()
-    await wire.rest(3)
-    for request in (one, one, one, other, post(call())):
-        await wire.feed(request)
-    assert re.findall(rb"HTTP/1.1 (\d+)", bytes(wire.out)) == [b"200", b"200", b"429", b"200", b"200"]
-    assert len(room.taken) == 5
-    wire.close()
-
-
 @pytest.mark.parametrize("held", [ValueError("canary"), "text", 5], ids=["raises", "text", "number"])
 async def test_what_is_not_held_as_declared_is_asked_for(room, held):
     room.node.held["eth_getBalance"] = held
@@ -330,19 +252,6 @@ async def test_few_heads_are_remembered(room, monkeypatch):
     )
     assert len(heads) == before, "what does not come again or is long is not"
     assert len(room.taken) == 13
-
-
-async def test_keys_are_asked_for_on_both_paths(serve_app, monkeypatch, make_config):
-    keys = AuthConfig(keys=(Secret("k" * 32), Secret("l" * 32)))
-    limits = LimitsConfig(rpc="100000/minute", wrong_keys="100000/minute")
-    config = replace(make_config(), auth=keys, limits=limits)
-    room = Room(await serve_app({"node": Node()}, config=config), Node(), monkeypatch)
-    assert await both(room, post(call(), b"Authorization: Bearer " + b"l" * 32)) == [call()] * 2
-    room.taken.clear()
-    for field in (b"X: y", b"Authorization: Bearer x", b"Authorization: Basic " + b"k" * 32):
-        assert await both(room, post(call(), field)) == []
-    out, _ = await room.exchange([post(call())], light=True)
-    assert out.startswith(b"HTTP/1.1 401 ")
 
 
 async def test_starting_and_long_answers(room):
