@@ -59,7 +59,7 @@ class AllowanceEntry(View):
 
 class Allowances(View):
     wallet = required(text.WalletText)
-    data = required([AllowanceEntry], description="Allowances above zero")
+    data = required([AllowanceEntry], description="Allowances above zero that have not expired")
     as_of = required([AsOf], description="Block of each network at which the allowances were read")
     partial_ = required(
         [Partial], "missing", description="What could not be read; empty when nothing is missing"

@@ -51,9 +51,7 @@ class SwapPrice(View):
     )
     price_impact_bps = nullable(PriceImpact, "quote.price_impact_bps")
     fees = required([parts.Fee], "quote.fees", description="Fees of the swap")
-    gas = nullable(
-        parts.Gas, "quote.gas", description="Gas that the transaction needs, as the provider estimates it"
-    )
+    gas = nullable(parts.Gas, "quote.gas", description="Estimated gas of the transaction, without approvals")
     route = nullable(
         Route, routed, description="Pools of the swap. Null where the provider does not state them"
     )

@@ -93,10 +93,11 @@ class Fee(View):
 
 
 class Gas(View):
-    units = required(IntegerText, description="Units of gas that all transactions use together")
+    units = required(IntegerText, description="Estimated units of gas of the transactions, without approvals")
     limit = required(
         IntegerText,
-        description="Sum of the gas limits of all transactions, in units of gas; higher than `units`",
+        description="Estimated gas limit for these transactions, in units of gas: `units` with a reserve. "
+        "`gasLimit` of an action's steps is measured",
     )
     max_fee_per_gas = nullable(
         WeiText,
@@ -109,7 +110,7 @@ class Gas(View):
         description="Fee that a rollup charges for the data of the transactions on its parent chain. Null "
         "where it charges none, or when not known",
     )
-    cost = nullable(WeiText, "cost_wei", description="Estimated cost of the gas, `l1Fee` included")
+    cost = nullable(WeiText, "cost_wei", description="Estimated cost of `units`, `l1Fee` included")
     price = nullable(
         WeiText, "price_wei", description="Price of a unit of gas with which `cost` was computed"
     )

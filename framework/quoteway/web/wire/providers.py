@@ -232,8 +232,7 @@ class ProviderRow(View):
     docs = nullable(fields.String, description="Link to the provider's documentation. Null without one")
     score = nullable(
         ProviderScore,
-        description="Recent simulations of its swap quotes in this worker. Null for other providers, and "
-        "when none was made",
+        description="Recent simulations of its swap quotes in this worker. Null for a provider without swaps",
     )
     worst_stall = nullable(
         Stall,

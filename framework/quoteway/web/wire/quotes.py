@@ -188,7 +188,8 @@ class Quote(View):
     gas = nullable(
         parts.Gas,
         _fresh("gas"),
-        description="Gas that the transactions need. Null when not known, and in a quote that is read back",
+        description="Estimated gas of the transactions, without approvals. Null when not known, and in a "
+        "quote that is read back",
     )
     approvals = nullable(
         [parts.Approval],

@@ -164,7 +164,7 @@ class DeploymentParams(View):
     asset = required(AddressText, description="Token that the vault takes in (the underlying)")
     owner = required(AddressText, description="Account that will own the vault")
     bot = nullable(AddressText, description="Account that may rebalance beside the owner. Null for none")
-    strategy = required(fields.String, description="Id of the strategy that the vault gets")
+    strategy = required(fields.String, description="Address of the strategy that the vault gets")
 
 
 class DeploymentTerms(View):

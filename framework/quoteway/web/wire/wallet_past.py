@@ -88,7 +88,9 @@ class KnownEvent(View):
     kind = required(fields.String, description="Kind of the event, such as `swap`")
     source = required(fields.String, description="Id of the event source of the index")
     subject = required(
-        fields.String, description="Pool, vault or bridge that the event is about: its address or 32-byte id"
+        fields.String,
+        description="Pool or vault that the event is about, by its address or 32-byte id; of a transfer "
+        "the name of the bridge",
     )
 
 
