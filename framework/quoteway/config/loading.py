@@ -73,6 +73,8 @@ def load_config(
     if "startup_timeout_s" not in tree.get("plugins", {}):
         plugins = replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
         config = replace(config, plugins=plugins)
+    if "drain_s" not in tree.get("server", {}):
+        config = replace(config, server=replace(config.server, drain_s=0.0))
     return replace(config, embedded=True, run_key=_run_key(environ))
 
 

@@ -63,7 +63,15 @@ class ServerConfig:
     body_timeout_s: float = setting(seconds(0.05, 600), "Time to receive a request body.", 10.0)
     keepalive_timeout_s: float = setting(seconds(0.05, 3_600), "Time that an idle connection is kept.", 30.0)
     request_timeout_s: float = setting(seconds(0.05, 600), "Time to answer a request.", 30.0)
-    shutdown_timeout_s: float = setting(seconds(0, 600), "Time to finish open requests at the end.", 10.0)
+    drain_s: float = setting(
+        seconds(0, 600),
+        "Time after SIGTERM in which requests are still accepted: `/readyz` is 503, and answers close their "
+        "connections. Longer than a load balancer takes to notice; 0 in the embedded default.",
+        1.0,
+    )
+    shutdown_timeout_s: float = setting(
+        seconds(0, 600), "Time to finish open requests after `drain_s`.", 10.0
+    )
     cors_origins: tuple[str, ...] = setting(
         Listing(fields.String(validate=kinds.origin)),
         "Origins whose pages may call the API; `*`: all. In the embedded default those of `localhost`, "

@@ -94,6 +94,8 @@ class Gateway:
         self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)
         self.ready = False
+        self.draining = False
+        """Whether the service is about to stop. It serves as before, but is not ready."""
         self.described: Descriptions = {}
         self._known = Networks()
         self._authors: dict[int, list[PluginEntry]] = {}
@@ -290,6 +292,8 @@ class Gateway:
         if not self.ready:
             over = self._starting is not None and self._starting.done()
             return ["start-up failed: see the log" if over else "plugins are starting"]
+        if self.draining:
+            return ["the server is stopping"]
         served = {network.slug for network in self.runtime.networks}
         unserved = [
             network.slug

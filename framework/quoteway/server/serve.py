@@ -52,7 +52,7 @@ STEADY_S = 10.0
 def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = None) -> None:
     """Serves until SIGTERM, SIGINT or SIGHUP. Raises ``ConfigError`` when the socket cannot be had."""
     # Requests get the timeout, and then the lifespans of plugins.
-    with Stopping(2 * config.server.shutdown_timeout_s) as stopping:
+    with Stopping(config.server.drain_s + 2 * config.server.shutdown_timeout_s) as stopping:
         serving = _serve(config, announce, stopping)
         try:
             import uvloop
@@ -86,12 +86,29 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
             settling.result()
         settling.cancel()
         await stop
+        await _drain(gateway, runner, stopping)
         log.info("stopping: requests under way get %g s", config.server.shutdown_timeout_s)
     finally:
         await runner.cleanup()
         await gateway.stop()
         gateway.watchdog.stop()
         stopping.served()
+
+
+async def _drain(gateway: Gateway, runner: web.AppRunner, stopping: Stopping) -> None:
+    """Serves on for ``drain_s`` seconds, so that callers and load balancers go elsewhere and lose nothing.
+
+    A connection that is closed while its client sends a request costs the client that request.
+    """
+    from quoteway.web.http.protocol import EnvelopeServer
+
+    drain_s = gateway.config.server.drain_s
+    assert isinstance(runner.server, EnvelopeServer)
+    gateway.draining = runner.server.draining = True
+    if drain_s and not stopping.at_once.is_set():
+        log.info("draining: requests are accepted for %g s more, and /readyz is 503", drain_s)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.at_once.wait(), drain_s)
 
 
 def _unignored(signals: Sequence[signal.Signals]) -> list[signal.Signals]:
@@ -224,7 +241,7 @@ class Supervisor:
     command: Sequence[str]
     environ: Mapping[str, str]
     _workers: list[_Worker] = field(default_factory=list)
-    _stopping: bool = False
+    _stop: signal.Signals | None = None
     _lifeline: IO[bytes] | None = None
 
     def run(self) -> int:
@@ -243,7 +260,7 @@ class Supervisor:
             self._workers = [_Worker(index) for index in range(self.config.server.workers)]
             previous = {name: signal.signal(name, self._on_signal) for name in _unignored(STOP_SIGNALS)}
             try:
-                while not self._stopping:
+                while self._stop is None:
                     failure = self._tend(shared)
                     if failure is not None:
                         return failure
@@ -255,7 +272,9 @@ class Supervisor:
                     signal.signal(name, handler)
 
     def _on_signal(self, number: int, frame: object) -> None:
-        self._stopping = True
+        # Ctrl-C, and any second signal, waits for no caller.
+        again = self._stop is not None
+        self._stop = signal.SIGINT if again else signal.Signals(number)
 
     def _shared_environment(self, port: int, folder: str) -> dict[str, str]:
         shared = dict(self.environ)
@@ -300,17 +319,22 @@ class Supervisor:
         log.error("worker %d ended with status %s; starting again in %.1f s", worker.index, status, delay_s)
 
     def _end_all(self) -> None:
+        """Passes the signal on to the workers, and a second one too. Without a signal they end at once."""
         running = [worker.process for worker in self._workers if worker.process is not None]
-        for process in running:
-            process.terminate()
-        deadline = time.monotonic() + 2 * self.config.server.shutdown_timeout_s + 5
-        for process in running:
-            try:
-                process.wait(max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                log.error("a worker did not stop in time: killed")
-                process.kill()
-                process.wait()
+        server, passed_on = self.config.server, None
+        deadline = time.monotonic() + server.drain_s + 2 * server.shutdown_timeout_s + 5
+        while running := [process for process in running if process.poll() is None]:
+            stop = self._stop or signal.SIGINT
+            if stop is not passed_on:
+                passed_on = stop
+                for process in running:
+                    process.send_signal(stop)
+            if time.monotonic() >= deadline:
+                log.error("workers did not stop in time: killed")
+                for process in running:
+                    process.kill()
+                    process.wait()
+            time.sleep(0.02)
 
 
 @contextlib.contextmanager
