@@ -116,7 +116,8 @@ def serve(
     config_path: Path | None, host: str | None, port: int | None, workers: int | None, no_devnet: bool
 ) -> None:
     """Serve the API."""
-    from quoteway.server.serve import Supervisor, is_worker, run
+    from quoteway.server.serve import is_worker, run
+    from quoteway.server.supervisor import Supervisor
     from quoteway.telemetry.logs import configure_logging
 
     config = _config(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
