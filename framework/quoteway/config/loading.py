@@ -31,6 +31,8 @@ from quoteway.errors import ConfigError
 from quoteway.networks import Endpoint
 from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
+RUN_FOLDER = "QUOTEWAY_RUN_FOLDER"
+"""The environment variable with the folder that the workers of one run share."""
 EMBEDDED_STARTUP_TIMEOUT_S = 300.0
 
 _MISSING_KEY = (

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,7 +121,8 @@ def serve(
     from quoteway.server.supervisor import Supervisor
     from quoteway.telemetry.logs import configure_logging
 
-    config = _config(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
+    load = partial(_config, config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
+    config = load()
     configure_logging(config)
     if config.server.workers > 1 and not is_worker():
         # Workers get the port and their number through the environment.
@@ -128,7 +130,7 @@ def serve(
         options += ["--host", host] if host is not None else []
         options += ["--no-devnet"] if no_devnet else []
         command = [sys.executable, "-m", "quoteway", "serve", *options]
-        sys.exit(Supervisor(config, command, os.environ).run())
+        sys.exit(Supervisor(config, command, os.environ, load).run())
     run(config, announce=_announce if config.worker == 0 else None)
 
 

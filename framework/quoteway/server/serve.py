@@ -11,8 +11,10 @@ import os
 import signal
 import threading
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError
 from quoteway.host.states import NotEnabled
@@ -26,13 +28,15 @@ if TYPE_CHECKING:
 log = logging.getLogger("quoteway.server.serve")
 
 STOP_SIGNALS = tuple(name for name in signal.Signals if name.name in ("SIGTERM", "SIGINT", "SIGHUP"))
-"""Each ends the service gracefully. SIGHUP, which a closing terminal sends, does not reload."""
+"""Each ends a process that serves. A supervisor of a deployment reloads at SIGHUP instead."""
 STOP_AT_EOF = "QUOTEWAY_STOP_AT_EOF"
 """With this environment variable the process stops gracefully when its standard input ends. The kernel closes
 a pipe when the process at its other end is gone, after SIGKILL too, so no child outlives its parent."""
 GC_THRESHOLDS = 10_000, 20, 20
 """The defaults collect after each 700 new objects, which cost an eighth of a call that is passed on, and a
 quarter of the time that long lists take."""
+READY_FILE = "ready-{pid}"
+"""What a worker writes into the folder of the run when its plugins are up."""
 UNUSABLE_CONFIG = 2
 """The exit status of the command after a ``ConfigError``."""
 
@@ -170,8 +174,15 @@ async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str],
         if failed:
             raise ConfigError("; ".join(f"plugin {p.name} did not start: {p.detail}" for p in failed))
     freeze_what_stays()
+    _tell_supervisor()
     if announce is not None:
         announce(gateway, url)
+
+
+def _tell_supervisor() -> None:
+    """Tells the supervisor, if there is one, that this worker is ready."""
+    if RUN_FOLDER in os.environ:
+        Path(os.environ[RUN_FOLDER], READY_FILE.format(pid=os.getpid())).touch()
 
 
 def freeze_what_stays() -> None:
