@@ -69,9 +69,7 @@ class ServerConfig:
         "connections. Longer than a load balancer takes to notice; 0 in the embedded default.",
         1.0,
     )
-    shutdown_timeout_s: float = setting(
-        seconds(0, 600), "Time to finish open requests after `drain_s`.", 10.0
-    )
+    shutdown_timeout_s: float = setting(seconds(0, 600), "Time to finish open requests at the end.", 10.0)
     cors_origins: tuple[str, ...] = setting(
         Listing(fields.String(validate=kinds.origin)),
         "Origins whose pages may call the API; `*`: all. In the embedded default those of `localhost`, "
