@@ -6,6 +6,7 @@ raises, and its results do not name the plugin.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 import logging
@@ -218,6 +219,20 @@ class Plugins:
             entry.refuse(NotEnabled.CONFIG_INVALID, text)
             return
         entry.loader = partial(IsolatedPlugin, entry, self._runtime, lambda: self.changed(), self._closes)
+
+    async def begin_work(self, only: Collection[PluginEntry] | None = None) -> None:
+        """Starts what plugins, or some of them, do beside requests. Ends it where a plugin is refused."""
+        for entry in self:
+            if entry.context is None or (only is not None and not any(entry is each for each in only)):
+                continue
+            if entry.reason is None:
+                entry.context.background.start()
+            else:
+                await entry.close()
+
+    async def end_work(self) -> None:
+        """Ends what the plugins do beside requests."""
+        await asyncio.gather(*(entry.close() for entry in self))
 
     def close(self) -> None:
         """Ends the processes of isolated plugins that were refused after they had started."""

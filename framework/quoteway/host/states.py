@@ -100,6 +100,11 @@ class PluginEntry:
         """Returns the module that its entry point imports; "" without one."""
         return self.target.partition(":")[0]
 
+    async def close(self) -> None:
+        """Ends the plugin's background work."""
+        if self.context is not None:
+            await self.context.background.close()
+
     def refuse(self, reason: NotEnabled, detail: str, *, error: BaseException | None = None) -> None:
         """Records and logs why the plugin is not enabled. Only the first reason counts."""
         if self.reason is not None:
