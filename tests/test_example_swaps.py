@@ -109,6 +109,15 @@ async def test_a_setting_that_is_no_address_is_named(make, address):
     assert "contracts.devnet" in entry.detail
 
 
+@pytest.mark.parametrize(
+    ("example", "most"), [("solidly_swaps", 60), ("coin_list", 30), ("yearn_vaults", 30)]
+)
+def test_an_example_is_short(example, most):
+    folder = Path(__file__).parent.parent / "docs" / "examples"
+    lines = (folder / f"{example}.py").read_text().splitlines()
+    assert 0 < sum(bool(line.split("#")[0].strip()) for line in lines) <= most
+
+
 def _reason(gateway):
     (entry,) = [plugin for plugin in gateway.registry.plugins if plugin.name == "solidly-swaps"]
     return entry.reason

@@ -16,10 +16,13 @@ from quoteway.errors import RpcError as RpcError
 from quoteway.errors import UpstreamError as UpstreamError
 from quoteway.hookspecs import hookimpl as hookimpl
 from quoteway.kit.contract_settings import ContractSettings as ContractSettings
+from quoteway.kit.contract_settings import VaultSettings as VaultSettings
 from quoteway.kit.contract_settings import configured_contracts as configured_contracts
+from quoteway.kit.contract_settings import configured_vaults as configured_vaults
 from quoteway.kit.contract_swaps import ContractSwaps as ContractSwaps
 from quoteway.kit.contract_swaps import SwapOrder as SwapOrder
 from quoteway.kit.list_catalog import ListCatalog as ListCatalog
+from quoteway.kit.share_vaults import ShareVaults as ShareVaults
 from quoteway.metrics_provider import MetricsProvider as MetricsProvider
 from quoteway.models import MAX_UINT256 as MAX_UINT256
 from quoteway.models import NATIVE as NATIVE
