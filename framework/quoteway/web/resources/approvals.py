@@ -14,7 +14,8 @@ from quoteway.evm.address import parse_address
 from quoteway.models import NATIVE, Address, Token
 from quoteway.networks import Network
 from quoteway.web.http import fields
-from quoteway.web.http.fields import AddressField, Member, NetworkField
+from quoteway.web.http.fields import AddressField, Member, Name, NetworkField
+from quoteway.web.http.name_fields import TokenField, is_named_token
 from quoteway.web.http.operation import Call, get, post
 from quoteway.web.http.schema import refuse
 from quoteway.web.resources.freshness import FreshBody, FreshQuery, at_least
@@ -36,6 +37,7 @@ from quoteway.web.wire.view import Wire
 MAX_READS = 6_000
 """Of one request, over all its networks: some 20 calls of a node."""
 MAX_REVOKED = 20
+_TOKEN = TokenField("Token of the approval")
 CALL_FAILED, LOGS_UNAVAILABLE = "call_failed", "logs_unavailable"
 
 
@@ -58,7 +60,7 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
             "additionalProperties": False,
             "required": ["token", "spender"],
             "properties": {
-                "token": {**fields.ADDRESS, "description": "Token of the approval"},
+                "token": {**_TOKEN.metadata},
                 "spender": {**fields.ADDRESS, "description": "Account that may take the token now"},
                 "kind": {
                     "type": "string",
@@ -82,12 +84,21 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
         if item.get("kind", "erc20") not in self.kinds:
             raise refuse(Reason.INVALID_FORMAT, shape)
         try:
-            token, spender = (parse_address(str(item[name])) for name in ("token", "spender"))
+            named, spender = str(item["token"]), parse_address(str(item["spender"]))
+            token = named if is_named_token(named) else parse_address(named)
         except ValueError as error:
             raise refuse(Reason.INVALID_FORMAT, f"must have addresses: {error}") from None
         if item.get("kind") == "permit2":
             return token, permit2.ADDRESS, spender
         return token, spender, None
+
+    def names(self, value: Any) -> Iterator[tuple[str, Name]]:
+        for at, item in enumerate(value, 1):
+            for _, name in _TOKEN.names(item["token"]):
+                yield f"item {at} ", name
+
+    def with_addresses(self, value: Any, found: Mapping[Name, Address]) -> Any:
+        return [{**item, "token": _TOKEN.with_addresses(item["token"], found)} for item in value]
 
 
 class RevokeBody(FreshBody):

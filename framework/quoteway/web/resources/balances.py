@@ -13,6 +13,7 @@ from quoteway.models import NATIVE, Address, Block, Price, Token
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, total
 from quoteway.web.http.fields import AddressField, ListOf, NetworkField, QueryBoolean, StrictBoolean
+from quoteway.web.http.name_fields import NAMES, TokenField
 from quoteway.web.http.operation import Call, get, post
 from quoteway.web.resources.freshness import FreshBody, FreshQuery
 from quoteway.web.resources.wallet_reads import (
@@ -80,9 +81,10 @@ class BalancesBody(FreshBody):
     )
     network = NetworkField("Network to read. Left out: all")
     tokens = ListOf(
-        f"Token addresses, at most {MAX_TOKENS} over all networks; the zero address is the native coin. Left "
-        "out: the tokens listed by this deployment, of which only those held are shown.",
-        AddressField("A token", native=True, zero=True),
+        f"Tokens, at most {MAX_TOKENS} over all networks, by address, `native` or the zero address for the "
+        f"native coin, and with `network` {NAMES}. Left out: the tokens listed by this deployment, of which "
+        "only those held are shown.",
+        TokenField("A token", native=True, zero=True),
         MAX_TOKENS,
         least=1,
     )

@@ -13,6 +13,7 @@ from quoteway.errors import Reason
 from quoteway.models import MAX_UINT256, Capability, SwapRequest
 from quoteway.networks import Network
 from quoteway.web.http import fields
+from quoteway.web.http.name_fields import TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import refuse
 from quoteway.web.resources.freshness import FreshQuery, at_least
@@ -28,16 +29,8 @@ class PairQuery(FeeQuery, FreshQuery):
     """Two tokens of one network."""
 
     network = fields.NetworkField("Network of both tokens", required=True)
-    from_token = fields.AddressField(
-        "Token to sell: an ERC-20 address; `native` or the zero address for the native coin",
-        native=True,
-        required=True,
-    )
-    to_token = fields.AddressField(
-        "Token to buy: an ERC-20 address; `native` or the zero address for the native coin",
-        native=True,
-        required=True,
-    )
+    from_token = TokenField("Token to sell", native=True, required=True)
+    to_token = TokenField("Token to buy", native=True, required=True)
 
     @validates_schema
     def check_tokens(self, data: Mapping[str, Any], **kwargs: Any) -> None:

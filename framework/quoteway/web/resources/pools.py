@@ -15,6 +15,7 @@ from quoteway.models import NATIVE, Capability, Pool, PoolPosition, PoolRequest
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider, Provider
 from quoteway.web.http import fields
+from quoteway.web.http.name_fields import TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, refuse_all
 from quoteway.web.resources import catalog
@@ -54,10 +55,8 @@ class PoolBody(DeadlineBody):
     amount = fields.AmountOrMax(
         "Amount in base units of `asset`; `max` removes the whole position", minimum=1
     )
-    asset = fields.AddressField(
-        "Token that `amount` counts: one of the pool's tokens, or the token of its shares; "
-        "`native` or the zero address for the native coin",
-        native=True,
+    asset = TokenField(
+        "Token that `amount` counts, one of the pool's tokens or the token of its shares", native=True
     )
     slippage_bps = fields.SlippageField(
         "How far the amounts may change to the caller's disadvantage, in basis points"
@@ -110,7 +109,9 @@ class PoolActionBody(PoolBody):
 class PoolsQuery(catalog.PageQuery):
     network = fields.NetworkField("Only pools of this network")
     protocol = fields.Text("Only pools of this protocol", max_length=64)
-    token = fields.Text("Only pools of this token, by symbol or address", max_length=64)
+    token = fields.Text(
+        "Only pools of this token, by symbol, address, `native` or CAIP-19 id", max_length=100
+    )
     query = fields.Text("Only pools with this text in the id, the protocol or the symbols", max_length=100)
     min_tvl_usd = fields.QueryNumber("Only pools with at least this `tvlUsd`, in US dollars")
     sort = catalog.sort_field("tvlUsd", "apr", "volume24hUsd", "fees24hUsd")

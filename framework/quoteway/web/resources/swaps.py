@@ -18,6 +18,7 @@ from quoteway.models import SIDES, Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http import fields
+from quoteway.web.http.name_fields import TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import invalid, refuse, refuse_all
 from quoteway.web.resources import catalog
@@ -37,17 +38,11 @@ class Transfer(DeadlineBody):
 
     address = fields.AddressField("Account that signs the transactions and pays", required=True)
     from_chain = fields.NetworkField("Network of `fromToken`")
-    from_token = fields.AddressField(
-        "Token to sell: an ERC-20 address; `native` or the zero address for the native coin",
-        native=True,
-        required=True,
-    )
+    from_token = TokenField("Token to sell", native=True, places=("from_chain", "network"), required=True)
     to_address = fields.AddressField("Account that receives the output. Left out: `address`")
     to_chain = fields.NetworkField("Network of `toToken`. Left out: `network`, else `fromChain`")
-    to_token = fields.AddressField(
-        "Token to buy: an ERC-20 address; `native` or the zero address for the native coin",
-        native=True,
-        required=True,
+    to_token = TokenField(
+        "Token to buy", native=True, places=("to_chain", "network", "from_chain"), required=True
     )
     refund_address = fields.AddressField(
         "Account that receives the refund, on the first network, when a transfer is not "

@@ -16,6 +16,7 @@ from quoteway.models import MANAGE_ACTIONS, Capability, DeployRequest, ManageReq
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
+from quoteway.web.http.name_fields import TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, invalid, refuse
 from quoteway.web.resources import catalog
@@ -49,9 +50,9 @@ class VaultBody(ConsentBody):
     amount = fields.AmountOrMax(
         "Amount in base units of `asset`; `max` redeems all shares", minimum=1, required=True
     )
-    asset = fields.AddressField(
-        "Token that `amount` counts: the underlying or the share token of the vault; with "
-        "`mint` and `redeem` the share token",
+    asset = TokenField(
+        "Token that `amount` counts, the underlying or the share token of the vault; with `mint` and "
+        "`redeem` the share token",
         native=True,
         required=True,
     )
@@ -106,7 +107,7 @@ class ManageBody(ConsentBody):
         "the vault's own unit with `setFee`",
         minimum=0,
     )
-    asset = fields.AddressField("Underlying of the vault; not needed", native=True)
+    asset = TokenField("Underlying of the vault, which is not needed", native=True)
     bot = fields.AddressField(
         "Account that `setBot` or `setOperator` names; the zero address for none", zero=True
     )
@@ -144,7 +145,7 @@ class RebalanceBody(ConsentBody):
 
 
 class DeployBody(ConsentBody):
-    asset = fields.AddressField("Token that the vault takes in (the underlying)", required=True)
+    asset = TokenField("Token that the vault takes in (the underlying)", required=True)
     bot = fields.AddressField(
         "Account that may rebalance beside the owner. Left out or the zero address: none", zero=True
     )
@@ -160,7 +161,9 @@ class DeployActionBody(DeployBody):
 class VaultsQuery(catalog.PageQuery):
     network = fields.NetworkField("Only vaults of this network")
     protocol = fields.Text("Only vaults of this protocol", max_length=64)
-    asset = fields.Text("Only vaults of this underlying, by symbol or address", max_length=64)
+    asset = fields.Text(
+        "Only vaults of this underlying, by symbol, address, `native` or CAIP-19 id", max_length=100
+    )
     strategy = fields.Text("Only vaults of this strategy", max_length=64)
     query = fields.Text("Only vaults with this text in the id, the name or the protocol", max_length=100)
     sort = catalog.sort_field("tvlUsd", "apy", "riskScore")
