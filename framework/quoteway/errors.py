@@ -28,6 +28,7 @@ class Reason(StrEnum):
     UNSUPPORTED_NETWORK = "unsupported_network"
     UNSUPPORTED_TOKEN = "unsupported_token"
     AMBIGUOUS_TOKEN = "ambiguous_token"
+    UNRESOLVED_NAME = "unresolved_name"
     UNSUPPORTED_PROTOCOL = "unsupported_protocol"
     UNSUPPORTED_LIMIT = "unsupported_limit"
     UNSUPPORTED_FEE = "unsupported_fee"

@@ -293,6 +293,12 @@ class NetworkConfig:
     wrapped_native: str | None = setting(
         kinds.matching(r"^0x[0-9a-fA-F]{40}$"), "Address of the wrapped native coin.", None
     )
+    ens_registry: str | None = setting(
+        kinds.matching(r"^0x[0-9a-fA-F]{40}$"),
+        "Address of the registry of the Ethereum Name Service; unset: Ethereum and Sepolia have theirs, and "
+        "accounts of other networks have no names.",
+        None,
+    )
     explorer_url: str | None = setting(fields.String(), "URL of the block explorer.", None)
     block_time_s: float | None = setting(seconds(0.01, 3_600), "Usual time between two blocks.", None)
     head_poll_s: float | None = setting(seconds(0.05, 600), "Time between polls of the newest block.", None)

@@ -12,12 +12,14 @@ from typing import Any
 from quoteway.errors import Reason
 from quoteway.evm import asset_ids
 from quoteway.evm.address import is_native_alias
+from quoteway.evm.ens import is_normal
 from quoteway.host.token_names import MAX_NAME_CHARS, NAME_SIGNS, is_token_name
 from quoteway.models import Address
 from quoteway.web.http.fields import AddressField, Member, Name
 from quoteway.web.http.schema import refuse
 
 _PATTERN = f"{asset_ids.ADDRESS}|{asset_ids.PATTERN}|{NAME_SIGNS}{{1,{MAX_NAME_CHARS}}}"
+_ACCOUNT_NAME = "[a-z0-9_-]+([.][a-z0-9_-]+)+"
 NAMES = "by the symbol or id of a listed token, or a CAIP-19 id"
 
 
@@ -68,6 +70,38 @@ class TokenField(AddressField):
 
     def with_addresses(self, value: Any, found: Mapping[Name, Address]) -> Any:
         return next((found[name] for _, name in self.names(value)), value)
+
+
+class AccountField(AddressField):
+    """An account: its address, or its name where the network has the Ethereum Name Service. ``places`` are
+    those of ``Name``.
+    """
+
+    def __init__(
+        self, description: str, *, places: tuple[str, ...] = ("network",), zero: bool = False, **kwargs: Any
+    ) -> None:
+        schema = {"type": "string", "pattern": f"^({asset_ids.ADDRESS}|{_ACCOUNT_NAME})$"}
+        super().__init__(f"{description}. Address or ENS name", zero=zero, schema=schema, **kwargs)
+        self.places = places
+
+    def parse(self, value: Any) -> Address:
+        if not isinstance(value, str) or not _has_labels(value):
+            return super().parse(value)
+        if not is_normal(value):
+            text = "must be a name of a-z, 0-9, - and _ in the normal form of ENSIP-15, or an address"
+            raise refuse(Reason.INVALID_FORMAT, text)
+        return value
+
+    def names(self, value: Any) -> Iterator[tuple[str, Name]]:
+        if _has_labels(value):
+            yield "", Name("account", value, self.places)
+
+    def with_addresses(self, value: Any, found: Mapping[Name, Address]) -> Any:
+        return next((found[name] for _, name in self.names(value)), value)
+
+
+def _has_labels(text: str) -> bool:
+    return "." in text and not text.startswith("0x")
 
 
 class TokensField(Member[tuple[Address, ...]]):

@@ -14,11 +14,11 @@ from quoteway.evm.address import parse_address
 from quoteway.models import NATIVE, Address, Token
 from quoteway.networks import Network
 from quoteway.web.http import fields
-from quoteway.web.http.fields import AddressField, Member, Name, NetworkField
-from quoteway.web.http.name_fields import TokenField, is_named_token
+from quoteway.web.http.fields import Member, Name, NetworkField
+from quoteway.web.http.freshness import FreshBody, FreshQuery, at_least
+from quoteway.web.http.name_fields import AccountField, TokenField, is_named_token
 from quoteway.web.http.operation import Call, get, post
 from quoteway.web.http.schema import refuse
-from quoteway.web.resources.freshness import FreshBody, FreshQuery, at_least
 from quoteway.web.resources.wallet_reads import (
     MAX_TOKENS,
     NO_TOKEN,
@@ -42,7 +42,7 @@ CALL_FAILED, LOGS_UNAVAILABLE = "call_failed", "logs_unavailable"
 
 
 class ApprovalsQuery(FreshQuery):
-    wallet = AddressField("Account whose approvals are listed", required=True)
+    wallet = AccountField("Account whose approvals are listed", required=True)
     network = NetworkField("Network to read. Left out: all")
     tokens = tokens_field()
 
@@ -102,7 +102,7 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
 
 
 class RevokeBody(FreshBody):
-    address = AddressField("Account that signs, and whose approvals end", required=True)
+    address = AccountField("Account that signs, and whose approvals end", required=True)
     network = NetworkField("Network of the approvals", required=True)
     approvals = GrantsField("Approvals to revoke, as `GET /v2/portfolio/approvals` shows them", required=True)
 
@@ -205,7 +205,7 @@ def _shown(
 )
 async def create_revocation(call: Call) -> Wire:
     network: Network = call.body["network"]
-    async with at_least(call, network.chain_id, call.body):
+    async with at_least(call.gateway, network.chain_id, call.body):
         action = await call.gateway.building.revoke(
             network.chain_id, call.body["address"], call.body["approvals"]
         )

@@ -15,11 +15,11 @@ from quoteway.models import NATIVE, Capability, Pool, PoolPosition, PoolRequest
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider, Provider
 from quoteway.web.http import fields
-from quoteway.web.http.name_fields import TokenField
+from quoteway.web.http.freshness import FreshQuery, at_least
+from quoteway.web.http.name_fields import AccountField, TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, refuse_all
 from quoteway.web.resources import catalog
-from quoteway.web.resources.freshness import FreshQuery, at_least
 from quoteway.web.resources.ids import PoolPath, owner_of, show
 from quoteway.web.resources.quote_action import DeadlineBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
@@ -49,9 +49,7 @@ class PoolBody(DeadlineBody):
     action = fields.Action(
         "Whether to add or remove liquidity, or to collect fees", ("add", "remove", "collect"), required=True
     )
-    address = fields.AddressField(
-        "Account that signs the transactions, pays, and owns the position", required=True
-    )
+    address = AccountField("Account that signs the transactions, pays, and owns the position", required=True)
     amount = fields.AmountOrMax(
         "Amount in base units of `asset`; `max` removes the whole position", minimum=1
     )
@@ -61,9 +59,7 @@ class PoolBody(DeadlineBody):
     slippage_bps = fields.SlippageField(
         "How far the amounts may change to the caller's disadvantage, in basis points"
     )
-    recipient = fields.AddressField(
-        "Account that receives the outputs, or owns a new position. Left out: `address`"
-    )
+    recipient = AccountField("Account that receives the outputs, or owns a new position. Left out: `address`")
     tick_lower = fields.StrictInteger(
         "Lower tick of a new v3 or v4 position, a multiple of the pool's tick spacing. Left out: the lowest",
         -TICK_LIMIT,
@@ -118,7 +114,7 @@ class PoolsQuery(catalog.PageQuery):
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
-    wallet = fields.AddressField("Account whose positions are listed", required=True)
+    wallet = AccountField("Account whose positions are listed", required=True)
 
 
 POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)
@@ -187,7 +183,7 @@ async def _read_request(call: Call) -> tuple[PoolRequest, str]:
     failures=(404, 502),
 )
 async def list_pool_positions(call: Call) -> web.Response:
-    async with at_least(call, call.path["resource"].chain_id, call.query):
+    async with at_least(call.gateway, call.path["resource"].chain_id, call.query):
         pool, provider = await owner_of(call, Capability.POOL)
 
         unsearched: list[Reason] = []

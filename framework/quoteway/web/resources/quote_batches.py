@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from quoteway.errors import GatewayError, MalformedRequest, ProviderUnavailable, Reason, UpstreamError
 from quoteway.web.http.fields import Member
+from quoteway.web.http.freshness import at_least
 from quoteway.web.http.names import with_addresses
 from quoteway.web.http.operation import Call, post
 from quoteway.web.http.schema import RequestSchema, refuse
-from quoteway.web.resources.freshness import at_least
 from quoteway.web.resources.quote_action import chain_id_of
 from quoteway.web.resources.swaps import SWAPS, SwapQuoteBody
 from quoteway.web.wire.errors import error_wire
@@ -95,7 +95,7 @@ async def _begun(call: Call, schema: SwapQuoteBody, item: Any) -> Call:
         raise MalformedRequest("A quote request must be a JSON object.", reason=Reason.INVALID_FORMAT)
     body = await with_addresses(call.gateway, schema, item, schema.accept(item), {})
     own = replace(call, body=body)
-    async with at_least(own, chain_id_of(own), own.body):
+    async with at_least(own.gateway, chain_id_of(own), own.body):
         return own
 
 

@@ -16,7 +16,7 @@ from quoteway.models import MANAGE_ACTIONS, Capability, DeployRequest, ManageReq
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
-from quoteway.web.http.name_fields import TokenField
+from quoteway.web.http.name_fields import AccountField, TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, invalid, refuse
 from quoteway.web.resources import catalog
@@ -46,7 +46,7 @@ class VaultBody(ConsentBody):
         ("deposit", "withdraw", "mint", "redeem"),
         required=True,
     )
-    address = fields.AddressField("Account that signs the transactions and pays", required=True)
+    address = AccountField("Account that signs the transactions and pays", required=True)
     amount = fields.AmountOrMax(
         "Amount in base units of `asset`; `max` redeems all shares", minimum=1, required=True
     )
@@ -59,7 +59,7 @@ class VaultBody(ConsentBody):
     slippage_bps = fields.SlippageField(
         "How far the amount that is not given may change to the caller's disadvantage, in basis points"
     )
-    recipient = fields.AddressField("Account that receives the shares or assets. Left out: `address`")
+    recipient = AccountField("Account that receives the shares or assets. Left out: `address`")
 
     @validates_schema
     def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -99,18 +99,14 @@ class ManageBody(ConsentBody):
         tuple(MANAGE_ACTIONS),
         required=True,
     )
-    address = fields.AddressField(
-        "Account that signs; it must have the role that the vault requires", required=True
-    )
+    address = AccountField("Account that signs; it must have the role that the vault requires", required=True)
     amount = fields.AmountOrMax(
         "New cap in base units of the underlying with `setCap`, `max` for none; new fee in "
         "the vault's own unit with `setFee`",
         minimum=0,
     )
     asset = TokenField("Underlying of the vault, which is not needed", native=True)
-    bot = fields.AddressField(
-        "Account that `setBot` or `setOperator` names; the zero address for none", zero=True
-    )
+    bot = AccountField("Account that `setBot` or `setOperator` names; the zero address for none", zero=True)
     strategy = fields.Text(
         "Id or address of the strategy that `addStrategy` or `removeStrategy` names", max_length=64
     )
@@ -130,9 +126,7 @@ class RebalanceBody(ConsentBody):
     may cost of the vault's total assets.
     """
 
-    address = fields.AddressField(
-        "Account that signs; it must have the role that the vault requires", required=True
-    )
+    address = AccountField("Account that signs; it must have the role that the vault requires", required=True)
     amount = fields.AmountOrMax(
         "Amount to move, in base units of the underlying. Left out or `max`: all that can be moved", minimum=1
     )
@@ -146,11 +140,11 @@ class RebalanceBody(ConsentBody):
 
 class DeployBody(ConsentBody):
     asset = TokenField("Token that the vault takes in (the underlying)", required=True)
-    bot = fields.AddressField(
+    bot = AccountField(
         "Account that may rebalance beside the owner. Left out or the zero address: none", zero=True
     )
     network = fields.NetworkField("Network of the new vault", required=True)
-    owner = fields.AddressField("Account that signs, and that will own the vault", required=True)
+    owner = AccountField("Account that signs, and that will own the vault", required=True)
     strategy = fields.Text("Id of one of the provider's strategies", max_length=64, required=True)
 
 

@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError, disabled
 from quoteway.networks import Network
+from quoteway.web.http.freshness import at_least_there
 from quoteway.web.http.name_fields import TokensField
 from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import invalid
-from quoteway.web.resources.freshness import at_least_there
 from quoteway.web.wire.holdings import (
     Missing,
 )
@@ -72,7 +72,7 @@ async def read_each(
 
     Raises ``UpstreamError`` when all did. ``asked`` is the body or query.
     """
-    async with at_least_there(call, asked):
+    async with at_least_there(call.gateway, asked):
         reads = {
             network.chain_id: asyncio.create_task(read(network.chain_id), name=f"portfolio:{network.slug}")
             for network in networks
