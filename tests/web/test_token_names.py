@@ -35,7 +35,8 @@ class Listing(TokenCatalog):
         return self.rows
 
     async def profile(self, token_id):
-        return None
+        keys = ((f"{t.chain_id}:{t.address}", each) for each in self.rows for t in each.contracts)
+        return dict(keys).get(token_id)
 
     async def token(self, chain_id, address):
         return None
@@ -202,6 +203,14 @@ async def test_names_cost_no_read_that_addresses_do_not(serve):
     by_name = len(api.rpc.calls) - before
     await meant(api, A)
     assert by_name == len(api.rpc.calls) - before - by_name == 0
+
+
+async def test_a_profile_by_its_caip_19_id(serve, refused):
+    api = await serve(Listing("one", row(EARTH)))
+    shown = await api.get(f"/v2/tokens/eip155:7%2Ferc20:{A}")
+    assert (shown.status, shown.body["id"]) == (200, "earth")
+    for unknown in (f"eip155:8%2Ferc20:{A}", f"eip155:7%2Ferc721:{A}", "eip155:7%2Fslip44:60"):
+        refused(await api.get(f"/v2/tokens/{unknown}"), 404, "not_found")
 
 
 async def test_all_wrong_names_of_a_list_are_told_at_once(serve, refused):
