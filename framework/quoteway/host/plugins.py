@@ -284,6 +284,23 @@ class Plugins:
             text = f"{what} took {took_s:.1f} s, more than plugins.startup_timeout_s ({most_s:g} s)"
             entry.refuse(NotEnabled.STARTUP_FAILED, text)
 
+    def hooks_of(self, entry: PluginEntry) -> list[str]:
+        """Returns the names of the hooks that a loaded plugin implements, sorted."""
+        from quoteway.host.isolation.plugin import IsolatedPlugin
+
+        if isinstance(entry.plugin, IsolatedPlugin):  # it has every hook, and its process some
+            return sorted(entry.plugin.hooks)
+        callers = self._manager.get_hookcallers(entry.plugin) if entry.plugin is not None else None
+        return sorted(caller.name for caller in callers or ())
+
+    def settings_of(self, entry: PluginEntry) -> Schema | None:
+        """Returns the schema of a loaded plugin's section; None when it takes no settings, or cannot say."""
+        try:
+            schema = self._call(entry, "quoteway_settings")
+            return None if schema is None else schema()
+        except PLUGIN_ERRORS:
+            return None
+
     def _call(self, entry: PluginEntry, hook: str, **arguments: Any) -> Any:
         """Calls a plugin's implementation of a hook and returns its result, or None without one."""
         for impl in getattr(self._manager.hook, hook).get_hookimpls():

@@ -6,8 +6,6 @@ import os
 import platform
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,19 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quoteway.errors import ConfigError
+from quoteway.server.options import CONFIG_OPTION, configured, quiet
 from quoteway.server.plugin_commands import PluginCommandRunner
+from quoteway.server.plugins_group import plugins
 
 if TYPE_CHECKING:
-    from quoteway.config.model import Config
     from quoteway.engine.gateway import Gateway
     from quoteway.host.states import PluginEntry
-
-CONFIG_OPTION = click.option(
-    "--config",
-    "config_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Configuration file (TOML).",
-)
 
 
 class PluginCommands(click.Group):
@@ -106,6 +98,9 @@ def main() -> None:
     """Quoteway: quotes in, unsigned transactions out."""
 
 
+main.add_command(plugins)
+
+
 @main.command()
 @CONFIG_OPTION
 @click.option("--host", help="Address to listen on (127.0.0.1).")
@@ -119,7 +114,7 @@ def serve(
     from quoteway.server.serve import Supervisor, is_worker, run
     from quoteway.telemetry.logs import configure_logging
 
-    config = _config(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
+    config = configured(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
     configure_logging(config)
     if config.server.workers > 1 and not is_worker():
         # Workers get the port and their number through the environment.
@@ -129,34 +124,6 @@ def serve(
         command = [sys.executable, "-m", "quoteway", "serve", *options]
         sys.exit(Supervisor(config, command, os.environ).run())
     run(config, announce=_announce if config.worker == 0 else None)
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps the log out of what a command prints: it tells its own findings."""
-    import logging
-
-    log = logging.getLogger("quoteway")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
-
-
-def _config(path: Path | None, *, no_devnet: bool = False, **server: str | int | None) -> Config:
-    from importlib_metadata import entry_points
-
-    from quoteway.config.loading import load_config
-    from quoteway.hookspecs import ENTRY_POINT_GROUP
-
-    config = load_config(path, server={name: value for name, value in server.items() if value is not None})
-    # A section for a plugin that is not installed is an error.
-    if no_devnet and entry_points(group=ENTRY_POINT_GROUP, name="devnet"):
-        devnet = {**config.plugin_sections.get("devnet", {}), "enabled": False}
-        return replace(config, plugin_sections={**config.plugin_sections, "devnet": devnet})
-    return config
 
 
 def _announce(gateway: Gateway, url: str) -> None:
@@ -180,13 +147,13 @@ def _announce(gateway: Gateway, url: str) -> None:
 
 @main.command()
 @CONFIG_OPTION
-@_quiet()
+@quiet()
 def providers(config_path: Path | None) -> None:
     """Plugins and providers of this installation, with the reason where one is not enabled."""
     from quoteway.host.states import networks_of
     from quoteway.server.doctor import loaded
 
-    gateway = loaded(_config(config_path))
+    gateway = loaded(configured(config_path))
     rows = [("PROVIDER", "CAPABILITY", "NETWORKS", "PLUGIN", "STATE", "REASON")]
     for entry in gateway.registry.providers:
         networks = ",".join(map(str, sorted(networks_of(entry.provider)))) or "-"
@@ -203,13 +170,13 @@ def providers(config_path: Path | None) -> None:
 @main.command()
 @click.argument("plugin")
 @CONFIG_OPTION
-@_quiet()
+@quiet()
 def calls(plugin: str, config_path: Path | None) -> None:
     """What a plugin says that the calls of its contracts mean, and the digest to pin."""
     from quoteway.evm.calls.registry import digest_of
     from quoteway.server.doctor import loaded
 
-    gateway = loaded(_config(config_path))
+    gateway = loaded(configured(config_path))
     described = gateway.described.get(plugin, ())
     if not described:
         raise click.ClickException(f"plugin {plugin!r} describes no calls")
@@ -226,44 +193,21 @@ def calls(plugin: str, config_path: Path | None) -> None:
     click.echo(f"{digest} is {'pinned' if pinned else 'not pinned: add it to [calls] pinned to trust it'}")
 
 
-@main.group()
-def plugins() -> None:
-    """The installed plugins."""
-
-
-@plugins.command()
-@CONFIG_OPTION
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write ([plugins] lock, else quoteway.lock).",
-)
-def lock(config_path: Path | None, output: Path | None) -> None:
-    """Write the lock file: the plugins that the configuration selects, as they are installed now."""
-    from quoteway.engine.gateway import Gateway
-    from quoteway.host.plugin_lock import lock_text
-
-    config = _config(config_path)
-    found = Gateway(config).registry.plugins  # found, not imported: nothing of them has run before
-    entries = [plugin for plugin in found if plugin.reason is None and found.selects(plugin)]
-    path = output or config.plugin_lock or Path("quoteway.lock")
-    path.write_text(lock_text(entries), encoding="utf-8")
-    click.echo(f"locked {', '.join(entry.name for entry in entries) or 'nothing'} in {path}")
-
-
 def _status(plugin: PluginEntry, reason: str | None) -> tuple[str, str, str]:
     return f"{plugin.name} {plugin.version}", plugin.state.value, reason or "-"
 
 
 @main.command("config")
 @CONFIG_OPTION
-def show_config(config_path: Path | None) -> None:
+def showconfigured(config_path: Path | None) -> None:
     """The configuration in force, secrets hidden."""
     import orjson
 
     from quoteway.config.loading import redacted
 
-    click.echo(orjson.dumps(redacted(_config(config_path)), option=orjson.OPT_INDENT_2, default=str).decode())
+    click.echo(
+        orjson.dumps(redacted(configured(config_path)), option=orjson.OPT_INDENT_2, default=str).decode()
+    )
 
 
 @main.command()
@@ -278,7 +222,7 @@ def openapi() -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--rpc", "rpc_url", help="A node that has the state of the quote's block (the configured one).")
 @CONFIG_OPTION
-@_quiet()
+@quiet()
 def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> None:
     """Check the certificate of a saved swap quote against the chain.
 
@@ -290,7 +234,7 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
     from quoteway.server.verify_quote import CannotVerify, verify
 
     try:
-        found = asyncio.run(verify(_config(config_path), file, rpc_url))
+        found = asyncio.run(verify(configured(config_path), file, rpc_url))
     except CannotVerify as error:
         click.echo(f"quoteway: {error}", err=True)
         sys.exit(2)
@@ -305,7 +249,7 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
 @main.command()
 @CONFIG_OPTION
 @click.option("--url", help="A running server to ask too, with the first of [auth] keys.")
-@_quiet()
+@quiet()
 def doctor(config_path: Path | None, url: str | None) -> None:
     """Check what a deployment needs; exit 1 when something is wrong."""
     import asyncio
