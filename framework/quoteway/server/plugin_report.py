@@ -148,7 +148,7 @@ def info(gateway: Gateway, plugin: PluginEntry) -> Iterator[str]:
     yield from _metadata(plugin)
     yield f"  {'state':<12}  {plugin.state}{f', not enabled: {plugin.reason}' if plugin.reason else ''}"
     if plugin.reason is not None:
-        yield f"  {'':<12}  ask `quoteway plugins why {plugin.name}`"
+        yield from _explained(plugin.reason, plugin.detail, {"<name>": plugin.name, "<plugin>": plugin.name})
     yield f"  {'lock':<12}  {_lock_state(gateway, plugin)}"
     if plugin.installed is not None:
         yield f"  {'digest':<12}  sha256:{digest_of(hashes_of(plugin))}"
