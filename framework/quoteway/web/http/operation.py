@@ -32,6 +32,8 @@ Group = Literal["quotes", "catalog", "rpc"]
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id", str)
 COUNTED: web.RequestKey[Counted] = web.RequestKey("counted", Counted)
 CALLER: web.RequestKey[str] = web.RequestKey("caller", str)
+PROVIDER: web.RequestKey[str] = web.RequestKey("provider", str)
+"""The provider of the quote or action that was answered, for the log."""
 """What the middleware keeps with a request: its id, what counts it where a limit holds, and who sent it."""
 
 NO_STORE: Mapping[str, str] = {"Cache-Control": "no-store"}
@@ -173,6 +175,8 @@ class Operation:
             answer = await handler(call)
             if isinstance(answer, web.Response):
                 return answer
+            if self.group == "quotes" and isinstance(answer.get("provider"), str):
+                call.request[PROVIDER] = answer["provider"]
             return json_response(orjson.dumps(answer), self.status, NO_STORE)
 
         return handle
