@@ -18,7 +18,6 @@ from quoteway.server.plugin_commands import PluginCommandRunner
 from quoteway.server.plugins_group import plugins
 
 if TYPE_CHECKING:
-    from quoteway.engine.gateway import Gateway
     from quoteway.host.states import PluginEntry
 
 
@@ -111,7 +110,8 @@ def serve(
     config_path: Path | None, host: str | None, port: int | None, workers: int | None, no_devnet: bool
 ) -> None:
     """Serve the API."""
-    from quoteway.server.serve import Supervisor, is_worker, run
+    from quoteway.server.announcement import announce
+    from quoteway.server.serve import Serving, Supervisor, is_worker, run
     from quoteway.telemetry.logs import configure_logging
 
     config = configured(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
@@ -123,26 +123,27 @@ def serve(
         options += ["--no-devnet"] if no_devnet else []
         command = [sys.executable, "-m", "quoteway", "serve", *options]
         sys.exit(Supervisor(config, command, os.environ).run())
-    run(config, announce=_announce if config.worker == 0 else None)
+    run(config, Serving(announce=announce if config.worker == 0 else None))
 
 
-def _announce(gateway: Gateway, url: str) -> None:
-    """Prints what is served, once the providers are up."""
-    registry = gateway.registry
-    enabled = sorted({entry.provider.id for entry in registry.providers if entry.enabled})
-    networks = [network.slug for network in gateway.runtime.networks]
-    lines = [
-        "",
-        f"  Quoteway is serving on {url}",
-        f"    networks   {', '.join(networks) or 'none (give one an RPC URL in quoteway.toml)'}",
-        f"    providers  {', '.join(enabled) or 'none'}",
-    ]
-    for plugin in registry.plugins:
-        if plugin.reason not in (None, "not_selected"):
-            detail = (plugin.detail or "no detail").splitlines()[0][:160]
-            lines.append(f"    not up     {plugin.name}: {plugin.reason} ({detail})")
-    lines += ["", "  Try:", f"    curl -s {url}/v2/providers", f"    curl -s '{url}/v2/tokens?limit=5'", ""]
-    click.echo("\n".join(lines), err=True)
+@main.command()
+@click.option(
+    "--plugin",
+    "file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True),
+    help="A plugin in one Python file, without packaging.",
+)
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on (8080); 0 for any free one.")
+@CONFIG_OPTION
+def dev(file: Path | None, port: int | None, config_path: Path | None) -> None:
+    """Serve a plugin that you write over the devnet, again after each save.
+
+    Without --plugin the sources of plugins in editable installations are watched. The devnet keeps its state.
+    Every request is logged, and every time that a plugin blocks the server.
+    """
+    from quoteway.server.dev import run
+
+    run(configured(config_path, port=port), file)
 
 
 @main.command()

@@ -39,6 +39,8 @@ a pipe when the process at its other end is gone, after SIGKILL too, so no child
 GC_THRESHOLDS = 10_000, 20, 20
 """The defaults collect after each 700 new objects, which cost an eighth of a call that is passed on, and a
 quarter of the time that long lists take."""
+BACKLOG = 1_024
+"""The most connections that wait to be accepted."""
 UNUSABLE_CONFIG = 2
 """The exit status of the command after a ``ConfigError``."""
 MAX_BACKOFF_S = 30.0
@@ -49,37 +51,50 @@ STEADY_S = 10.0
 # --- one process -------------------------------------------------------------------------------------------
 
 
-def run(config: Config, *, announce: Callable[[Gateway, str], None] | None = None) -> None:
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """How one process serves. ``announce`` is called with the URL when the plugins are up, ``prepare`` with
+    the gateway before any plugin is imported. ``listener`` is a socket that listens already.
+    """
+
+    announce: Callable[[Gateway, str], None] | None = None
+    prepare: Callable[[Gateway], None] | None = None
+    listener: socket.socket | None = None
+
+
+def run(config: Config, serving: Serving) -> None:
     """Serves until SIGTERM, SIGINT or SIGHUP. Raises ``ConfigError`` when the socket cannot be had."""
     # Requests get the timeout, and then the lifespans of plugins.
     with Stopping(2 * config.server.shutdown_timeout_s) as stopping:
-        serving = _serve(config, announce, stopping)
+        served = _serve(config, serving, stopping)
         try:
             import uvloop
         except ImportError:  # Windows
-            asyncio.run(serving)
+            asyncio.run(served)
         else:
-            uvloop.run(serving)
+            uvloop.run(served)
 
 
-async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None, stopping: Stopping) -> None:
+async def _serve(config: Config, serving: Serving, stopping: Stopping) -> None:
     from quoteway.engine.gateway import Gateway
     from quoteway.web.app import make_app
 
     gc.set_threshold(*GC_THRESHOLDS)
-    stopping.listen(_unignored(STOP_SIGNALS))
+    stopping.listen(unignored(STOP_SIGNALS))
     if STOP_AT_EOF in os.environ:
         threading.Thread(target=_stop_at_eof, args=(stopping,), daemon=True).start()
     gateway = Gateway(config)
+    if serving.prepare is not None:
+        serving.prepare(gateway)
     runner = make_runner(make_app(gateway, run_gateway=False), config)
     await runner.setup()
     gateway.watchdog.start()
     try:
-        url = await _listen(runner, config)
+        url = await _listen(runner, config, serving.listener)
         log.info("listening on %s", url)
         # Only now: importing plugins takes longer than all of the above, and /healthz answers meanwhile.
         await gateway.start()
-        settling = asyncio.create_task(_settle(gateway, url, announce), name="serve:settle")
+        settling = asyncio.create_task(_settle(gateway, url, serving.announce), name="serve:settle")
         stop = asyncio.create_task(stopping.requested.wait(), name="serve:stop")
         await asyncio.wait([settling, stop], return_when=asyncio.FIRST_COMPLETED)
         if settling.done():
@@ -94,7 +109,7 @@ async def _serve(config: Config, announce: Callable[[Gateway, str], None] | None
         stopping.served()
 
 
-def _unignored(signals: Sequence[signal.Signals]) -> list[signal.Signals]:
+def unignored(signals: Sequence[signal.Signals]) -> list[signal.Signals]:
     """The signals that this process does not ignore from its start (``nohup`` ignores SIGHUP)."""
     return [name for name in signals if signal.getsignal(name) is not signal.SIG_IGN]
 
@@ -141,15 +156,20 @@ def _most_connections() -> int | None:
     return None if most_files == resource.RLIM_INFINITY else most_files * 3 // 4
 
 
-async def _listen(runner: web.AppRunner, config: Config) -> str:
+async def _listen(runner: web.AppRunner, config: Config, listener: socket.socket | None) -> str:
     from aiohttp import web
 
     server = config.server
-    site = web.TCPSite(runner, server.host, server.port, backlog=1_024, reuse_port=is_worker() or None)
+    site: web.BaseSite
+    if listener is not None:
+        site = web.SockSite(runner, listener, backlog=BACKLOG)
+    else:
+        shared = is_worker() or None
+        site = web.TCPSite(runner, server.host, server.port, backlog=BACKLOG, reuse_port=shared)
     try:
         await site.start()
     except OSError as error:
-        raise _no_socket(server.host, server.port, error) from None
+        raise no_socket(server.host, server.port, error) from None
     host, port = runner.addresses[0][:2]
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
@@ -180,7 +200,8 @@ def is_worker() -> bool:
     return "QUOTEWAY_WORKER" in os.environ
 
 
-def _no_socket(host: str, port: int, error: OSError) -> ConfigError:
+def no_socket(host: str, port: int, error: OSError) -> ConfigError:
+    """Returns why a server cannot listen, with the remedy."""
     if error.errno == errno.EADDRINUSE:
         return ConfigError(
             f"port {port} on {host} is taken: stop what listens there, or choose another with --port "
@@ -241,7 +262,7 @@ class Supervisor:
         ):
             shared = self._shared_environment(port, folder)
             self._workers = [_Worker(index) for index in range(self.config.server.workers)]
-            previous = {name: signal.signal(name, self._on_signal) for name in _unignored(STOP_SIGNALS)}
+            previous = {name: signal.signal(name, self._on_signal) for name in unignored(STOP_SIGNALS)}
             try:
                 while not self._stopping:
                     failure = self._tend(shared)
@@ -331,6 +352,6 @@ def _reserved_port(config: Config) -> Iterator[int]:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         held.bind((host, port))
     except OSError as error:
-        raise _no_socket(host, port, error) from None
+        raise no_socket(host, port, error) from None
     with held:
         yield int(held.getsockname()[1])
