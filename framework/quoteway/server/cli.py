@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quoteway.errors import ConfigError
+from quoteway.server.new_plugin import KINDS, write_plugin
 from quoteway.server.plugin_commands import PluginCommandRunner
 
 if TYPE_CHECKING:
@@ -198,6 +200,34 @@ def providers(config_path: Path | None) -> None:
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     for row in rows:
         click.echo("  ".join(map(str.ljust, row, widths)).rstrip())
+
+
+@main.command()
+@click.argument("kind", type=click.Choice([*KINDS]))
+@click.argument("name")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Folder to make the plugin's folder in (the current one).",
+)
+def new(kind: str, name: str, into: Path) -> None:
+    """Write a new plugin: a working provider of KIND with tests, configuration and CI workflows.
+
+    NAME is the plugin's: its folder and distribution are quoteway-NAME.
+    """
+    folder = write_plugin(kind, name, into)
+    lines = [
+        f"Wrote {folder}: {KINDS[kind].summary[0].lower()}{KINDS[kind].summary[1:]}.",
+        "",
+        "Next:",
+        f"  cd {shlex.quote(str(folder))}",
+        "  python -m pip install -e '.[test]'",
+        "  python -m pytest",
+        "",
+        "README.md says how to run and publish it.",
+    ]
+    click.echo("\n".join(lines))
 
 
 @main.command()
