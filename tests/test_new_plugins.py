@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -55,6 +56,8 @@ def test_new_plugins_are_enabled_where_quoteway_serves_them(plugins, tmp_path):
     ]
     assert {before for before, _, _ in parts} == {start[0]}
     (tmp_path / "quoteway.toml").write_text("".join(start[:2]) + "".join(after for _, _, after in parts))
+    for file in (file for folder in written.values() for file in folder.glob("*.json")):
+        shutil.copy(file, tmp_path)
     key = {"QUOTEWAY_KEY": secrets.token_hex(32)}
     listed = run(python, "-m", "quoteway", "providers", cwd=tmp_path, env={**os.environ, **key})
     for kind in written:

@@ -44,6 +44,15 @@ KINDS: Mapping[str, Kind] = {
         "Swaps through a Uniswap v2 router",
         *("quoteway_swap_providers", "SwapProvider", "RouterSwaps"),
     ),
+    "vault": Kind(
+        "Deposits into ERC-4626 vaults and redeems their shares",
+        *("quoteway_vault_providers", "VaultProvider", "TokenizedVaults"),
+    ),
+    "catalog": Kind(
+        "Lists the tokens of a JSON file",
+        *("quoteway_token_catalogs", "TokenCatalog", "FileTokens"),
+        layers=("base",),
+    ),
 }
 """The kinds, by the name that the command takes."""
 
