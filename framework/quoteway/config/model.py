@@ -204,6 +204,22 @@ class PluginsConfig:
         "A relative path begins in the folder of the configuration file.",
         None,
     )
+    levels: str = setting(
+        text(min_chars=1),
+        "File of the levels of plugins, written by `quoteway check`. A level counts for the installed files "
+        "that were checked. A relative path begins in the folder of the configuration file.",
+        "quoteway.levels",
+    )
+    least_level: int = setting(
+        integer(0, 3),
+        "Least level of every plugin: one below it is not enabled. A plugin without a level counts as 0.",
+        0,
+    )
+    least_levels: Mapping[str, int] = setting(
+        fields.Dict(keys=text(min_chars=1), values=integer(0, 3)),
+        "Least level of single plugins, in place of `least_level`: `{rpc = 1}`.",
+        {},
+    )
     owners: Mapping[str, str] = setting(
         fields.Dict(keys=fields.String(), values=text(min_chars=1)),
         'Whose a plugin name or provider id is, by distribution: `{uniswap = "quoteway-uniswap"}`.',
@@ -359,3 +375,8 @@ class Config:
         """Returns the path of the lock file; None without one."""
         folder = Path() if self.path is None else self.path.parent
         return None if self.plugins.lock is None else folder / self.plugins.lock
+
+    @property
+    def plugin_levels(self) -> Path:
+        """Returns the path of the levels file, which need not exist."""
+        return (Path() if self.path is None else self.path.parent) / self.plugins.levels

@@ -64,7 +64,7 @@ def lock_text(entries: Iterable[PluginEntry]) -> str:
     rows = {}
     for entry in sorted(entries, key=lambda entry: entry.name):
         files = hashes_of(entry)
-        digest = hashlib.sha256("".join(f"{files[name]}  {name}\n" for name in files).encode()).hexdigest()
+        digest = digest_of(files)
         rows[entry.name] = {
             "distribution": entry.distribution,
             "version": entry.version,
@@ -72,6 +72,11 @@ def lock_text(entries: Iterable[PluginEntry]) -> str:
             "files": files,
         }
     return json.dumps({"format": FORMAT, "plugins": rows}, indent=1) + "\n"
+
+
+def digest_of(files: Mapping[str, str]) -> str:
+    """Returns the SHA-256 of a list of files with their hashes, as ``hashes_of`` gives it."""
+    return hashlib.sha256("".join(f"{files[name]}  {name}\n" for name in files).encode()).hexdigest()
 
 
 def hashes_of(entry: PluginEntry) -> dict[str, str]:

@@ -25,6 +25,7 @@ from quoteway import hookspecs
 from quoteway.context import Context
 from quoteway.errors import ConfigError
 from quoteway.host.observers import Observer
+from quoteway.host.plugin_levels import PluginLevels
 from quoteway.host.plugin_lock import PluginLock
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import CORE, PLUGIN_ERRORS, NotEnabled, PluginEntry, State, normalized, told
@@ -143,11 +144,11 @@ class Plugins:
         return self._config.plugins.load == "all" or entry.name in self._config.plugins.load
 
     def admit(self) -> set[str]:
-        """Refuses the plugins that are not selected, or not as they are locked. Imports nothing.
+        """Refuses the plugins that are not selected, not as they are locked, or below the level required.
 
-        Returns the names of the plugins that run in processes of their own: this process imports none of
-        them. Raises ``ConfigError`` when the configuration names a plugin to isolate that is not installed,
-        or the lock file cannot be used.
+        Imports nothing. Returns the names of the plugins that run in processes of their own: this process
+        imports none of them. Raises ``ConfigError`` when the configuration names a plugin to isolate that is
+        not installed, or the lock file or the levels file cannot be used.
         """
         path = self._config.plugin_lock
         lock = None if path is None else PluginLock.read(path)
@@ -160,7 +161,27 @@ class Plugins:
                 difference = lock.difference(entry)
                 if difference is not None:
                     entry.refuse(NotEnabled.LOCK_MISMATCH, f"{difference}: {path}")
+        self._require_levels()
         return self._isolated()
+
+    def _require_levels(self) -> None:
+        """Sets the levels of the installed plugins and refuses those below the level required."""
+        settings = self._config.plugins
+        levels = PluginLevels.read(self._config.plugin_levels)
+        for entry in self:
+            if entry.reason is not None or entry.installed is None:
+                continue
+            entry.level = levels.level_of(entry)
+            least = settings.least_levels.get(entry.name, settings.least_level)
+            if (entry.level or 0) >= least:
+                continue
+            has = "has no level" if entry.level is None else f"has level {entry.level}"
+            if entry.level is None and entry.name in levels.plugins:
+                has = "has other files than those that were checked"
+            text = (
+                f"it {has}, and level {least} is required: run `quoteway check {entry.name} --level {least}`"
+            )
+            entry.refuse(NotEnabled.LEVEL_TOO_LOW, text)
 
     def load(self) -> None:
         """Imports, registers and configures every selected plugin.
