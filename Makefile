@@ -71,7 +71,7 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 test: prepare  ## every test that needs pip and npm alone
 	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not services" $(OPTIONS) tests plugins
 
-test-all: prepare $(SERVICES) $(LINTERS) $(GENERATORS)  ## every test; needs redis-server, nginx, chromium, openssl and postgresql too, adds ClickHouse's engine (600 MB) and generators of clients (700 MB), and a skip is a failure
+test-all: prepare $(SERVICES) $(LINTERS) $(GENERATORS)  ## every test; needs redis-server, nginx, chromium, openssl, postgresql and systemd too, adds ClickHouse's engine (600 MB) and generators of clients (700 MB), and a skip is a failure
 	@$(BIN)/python -m quoteway_devnet.packages --all
 	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips $(OPTIONS) tests plugins
 

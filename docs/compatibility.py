@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -267,14 +268,34 @@ def _values(place: str, given: Schema, taken: Schema, *, sent: bool) -> Iterator
         yield f"{place}: {'only listed values are taken now' if sent else 'the values are no longer listed'}"
     # A format is a type to a generator of clients. Values of a pattern fit where there is none.
     # A client that leaves a member out relies on its default.
-    bounds = ["format", *(["pattern"] if "pattern" in taken else [])]
-    bounds += ["default"] if sent and "default" in old else []
+    bounds = ["format", *(["default"] if sent and "default" in old else [])]
     changed = [name for name in bounds if old.get(name) != new.get(name)]
+    if "pattern" in taken and not _alternatives(given.get("pattern")) <= _alternatives(taken["pattern"]):
+        changed.append("pattern")
     for name in (*_LOWER, *_UPPER):
         limit, own = taken.get(name), given.get(name)
         if limit is not None and (own is None or (own < limit if name in _LOWER else own > limit)):
             changed.append(name)
     yield from (f"{place}: {name} is {new.get(name)}, was {old.get(name)}" for name in changed)
+
+
+def _alternatives(pattern: str | None) -> frozenset[str | None]:
+    """Returns ``a`` and ``b`` of a pattern ``^(a|b)$``, and ``a`` of ``^a$``: a value of one with fewer fits
+    one with more. Of another form it is its only alternative.
+    """
+    body = pattern[1:-1] if pattern and pattern[0] == "^" and pattern[-1] == "$" else ""
+    if not body.startswith("("):
+        return frozenset({pattern if "|" in body or not body else body})
+    found, depth, start = [], 0, 1
+    for token in re.finditer(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|[()|]", body):
+        sign, at = token[0], token.start()
+        depth += {"(": 1, ")": -1}.get(sign, 0)
+        if (sign == "|" and depth == 1) or depth == 0:
+            found.append(body[start:at])
+            start = at + 1
+        if depth == 0:
+            break
+    return frozenset(found if start == len(body) and "?" not in found[0][:1] else [pattern])
 
 
 def _members_sent(place: str, old: Schema, new: Schema) -> Iterator[str]:

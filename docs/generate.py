@@ -60,6 +60,26 @@ def errors() -> str:
     return "\n".join(lines)
 
 
+def plugin_states() -> str:
+    """The states, and every reason for a plugin not being enabled with its remedy."""
+    from quoteway.host.explanations import EXPLANATIONS
+    from quoteway.host.states import State
+
+    lines = [
+        "# Plugin states\n",
+        f"`{' -> '.join(State)}`. `GET /v2/providers`, `quoteway plugins list` and `quoteway doctor` show "
+        "where each plugin and provider stands; `enabled` is a property of the deployment, never of a "
+        "request. One broken plugin costs itself: the others go on. `quoteway plugins why <name>` says which "
+        "of these reasons one has, and what to do.\n",
+    ]
+    for reason, told in EXPLANATIONS.items():
+        lines.append(f"## {reason.value}\n\n{told.meaning} {told.remedy}\n")
+        if told.page:
+            title = (ROOT / "docs" / told.page).read_text().partition("\n")[0].removeprefix("# ")
+            lines.append(f"See [{title}](../{told.page}).\n")
+    return "\n".join(lines)
+
+
 def settings() -> str:
     """Every section of the configuration: keys, accepted values, defaults, meanings."""
     from quoteway.config import loading, model
@@ -110,6 +130,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors,
     "settings.md": settings,
     "cli.md": cli,
+    "plugin-states.md": plugin_states,
     "openapi.json": openapi,
 }
 

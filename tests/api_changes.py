@@ -188,6 +188,10 @@ BREAKS = {
         lambda d: set_in(sent(d)["properties"]["amount"], pattern="^[1-9]+$"),
         f"{CREATE}: request.amount: pattern is ^[1-9]+$, was ^[0-9]+$",
     ),
+    "an alternative that replaces a pattern": (
+        lambda d: set_in(sent(d)["properties"]["amount"], pattern="^(max|[1-9]|[|)0-9]+)$"),
+        f"{CREATE}: request.amount: pattern is ^(max|[1-9]|[|)0-9]+)$, was ^[0-9]+$",
+    ),
     "a pattern where there was none": (
         lambda d: set_in(sent(d)["properties"]["side"], pattern="^in$"),
         f"{CREATE}: request.side: pattern is ^in$, was None",
@@ -285,6 +289,9 @@ BREAKS = {
 }
 
 ADDITIONS = {
+    "an alternative beside a pattern of a request": lambda d: set_in(
+        sent(d)["properties"]["amount"], pattern="^(max|[|)]+(a|b)|[0-9]+)$"
+    ),
     "nothing": lambda d: None,
     "words": lambda d: set_in(answered(d)["properties"]["paid"], description="Base units", example="1"),
     "a path": lambda d: set_in(d["paths"], **{"/v2/more": {"get": operation(d, "get")}}),

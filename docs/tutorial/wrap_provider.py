@@ -1,7 +1,7 @@
 """A whole swap provider in one module: wraps the native coin, one for one."""
 
 import quoteway
-from quoteway import NATIVE, Build, Leg, Quote, SealedQuote, Step, SwapProvider, SwapRequest
+from quoteway import NATIVE, Build, Quote, SealedQuote, SwapProvider, SwapRequest
 from quoteway.evm.abi import function
 
 DEPOSIT = function("deposit()")
@@ -25,21 +25,11 @@ class Wrap(SwapProvider):
         )
         if not wraps or request.recipient != request.sender:
             return None  # nothing here: the others go on
-        amount = request.amount_in
-        return Quote(
-            inputs=(Leg(request.token_in, amount, request.sender),),
-            outputs=(Leg(request.token_out, amount, request.recipient, amount_min=amount),),
-            block=await self.context.chain(request.chain_id).head(),
-            plan={},
-            slippage_bps=request.slippage_bps,
-        )
+        block = await self.context.chain(request.chain_id).head()
+        return Quote.exact_in(request, request.amount_in, block)
 
     async def build(self, sealed: SealedQuote) -> Build:
-        amount = sealed.inputs[0].amount
-        step = Step(
-            self.wrapped[sealed.request.chain_id], DEPOSIT.encode([]), amount, sealed.request.chain_id
-        )
-        return Build(steps=(step,), spends=(), inputs=sealed.inputs, outputs=sealed.outputs)
+        return Build.call(sealed, DEPOSIT, self.wrapped[sealed.request.chain_id], [])
 
 
 @quoteway.hookimpl

@@ -1,5 +1,6 @@
 """Quoteway: quotes in, unsigned transactions out. The whole public surface for plugin authors."""
 
+from quoteway.caching import Cache as Cache
 from quoteway.command_runner import CommandRunner as CommandRunner
 from quoteway.context import Chain as Chain
 from quoteway.context import Context as Context
@@ -14,6 +15,14 @@ from quoteway.errors import Reason as Reason
 from quoteway.errors import RpcError as RpcError
 from quoteway.errors import UpstreamError as UpstreamError
 from quoteway.hookspecs import hookimpl as hookimpl
+from quoteway.kit.contract_settings import ContractSettings as ContractSettings
+from quoteway.kit.contract_settings import VaultSettings as VaultSettings
+from quoteway.kit.contract_settings import configured_contracts as configured_contracts
+from quoteway.kit.contract_settings import configured_vaults as configured_vaults
+from quoteway.kit.contract_swaps import ContractSwaps as ContractSwaps
+from quoteway.kit.contract_swaps import SwapOrder as SwapOrder
+from quoteway.kit.list_catalog import ListCatalog as ListCatalog
+from quoteway.kit.share_vaults import ShareVaults as ShareVaults
 from quoteway.metrics_provider import MetricsProvider as MetricsProvider
 from quoteway.models import MAX_UINT256 as MAX_UINT256
 from quoteway.models import NATIVE as NATIVE
@@ -107,6 +116,7 @@ from quoteway.models import WalletTransfers as WalletTransfers
 from quoteway.networks import Endpoint as Endpoint
 from quoteway.networks import Network as Network
 from quoteway.networks import Networks as Networks
+from quoteway.polled_json import PolledJson as PolledJson
 from quoteway.providers import BridgeProvider as BridgeProvider
 from quoteway.providers import Executor as Executor
 from quoteway.providers import LiquiditySource as LiquiditySource
@@ -118,6 +128,7 @@ from quoteway.providers import RpcUpstream as RpcUpstream
 from quoteway.providers import SwapProvider as SwapProvider
 from quoteway.providers import TokenCatalog as TokenCatalog
 from quoteway.providers import VaultProvider as VaultProvider
+from quoteway.rate_limiting import Limiter as Limiter
 from quoteway.secrets import Secret as Secret
 from quoteway.secrets import SecretField as SecretField
 from quoteway.secrets import check_api_url as check_api_url

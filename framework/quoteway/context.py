@@ -10,16 +10,23 @@ import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from quoteway import models
+from quoteway.background import Background, Work
+from quoteway.caching import Cache
+from quoteway.deadlines import seconds_left
+from quoteway.deployment import Deployment
 from quoteway.models import Address, At, Block, CallFailed, Header, Overrides, Price, Read, Step, Token
 from quoteway.networks import Network, Networks
+from quoteway.polled_json import PolledJson
+from quoteway.rate_limiting import Limiter
 
 if TYPE_CHECKING:
     import aiohttp
 
+    from quoteway.plugin_metrics import PluginMetrics
     from quoteway.providers import Executor
     from quoteway.wallet_history import WalletHistory
 
@@ -28,6 +35,7 @@ PRICE_WAIT_S = 0.25
 """Default time that ``Context.prices`` waits for prices that are not in memory."""
 MOST_COUNTS = 256
 """How many pairs of event and network ``Context.count`` keeps for a plugin."""
+T = TypeVar("T")
 _EVENT = re.compile(r"[a-z][a-z0-9_]{0,39}", re.ASCII)
 
 
@@ -113,55 +121,6 @@ class Chain(Protocol):
         logs of the address 0xEeee... (ERC-7528).
         Raises ``SimulationUnsupported`` when the node does not have the method.
         """
-
-
-class QuoteSettings(Protocol):
-    """The settings of ``[quotes]`` that plugins may read."""
-
-    @property
-    def action_deadline_s(self) -> int:
-        """Returns how long the transactions of an action stay executable, in seconds."""
-
-
-class ServerSettings(Protocol):
-    """The settings of ``[server]`` that plugins may read."""
-
-    @property
-    def workers(self) -> int:
-        """Returns the number of worker processes."""
-
-
-class Deployment(Protocol):
-    """The parts of the deployment's configuration that plugins may read."""
-
-    @property
-    def quotes(self) -> QuoteSettings: ...
-
-    @property
-    def server(self) -> ServerSettings: ...
-
-    @property
-    def providers(self) -> Mapping[str, ProviderSettings]: ...
-
-    @property
-    def embedded(self) -> bool:
-        """Returns whether nothing is configured. The devnet runs in that case."""
-
-    @property
-    def path(self) -> Path | None:
-        """Returns the path of the configuration file, or None without one."""
-
-    @property
-    def worker(self) -> int:
-        """Returns the index of this process among the workers."""
-
-
-class ProviderSettings(Protocol):
-    """The settings of ``[providers.<id>]`` that plugins may read."""
-
-    @property
-    def opaque(self) -> Literal["refused", "simulated"]:
-        """Returns what becomes of a swap whose calldata the core cannot read."""
 
 
 class CallReader(Protocol):
@@ -285,6 +244,48 @@ class Context:
     log: logging.Logger
     runtime: Services = field(repr=False)
     state: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def background(self) -> Background:
+        """Returns the plugin's background work, which the gateway starts and ends with the plugin."""
+        return Background(self.log)
+
+    @cached_property
+    def metrics(self) -> PluginMetrics:
+        """Returns the plugin's own metrics, ``quoteway_plugin_<plugin>__<name>`` of ``/metrics``.
+
+        A plugin in a process of its own measures for nobody: ``/metrics`` is the server's.
+        """
+        from quoteway.plugin_metrics import PluginMetrics
+
+        return PluginMetrics(self.plugin)
+
+    @property
+    def time_left_s(self) -> float | None:
+        """Returns the seconds until the running call of a provider is given up; None outside of one."""
+        return seconds_left()
+
+    def every(self, seconds: float, work: Work) -> None:
+        """Runs ``work()`` once the plugin is started, and again ``seconds`` after each end, until it stops.
+
+        An exception is logged, once until a run succeeds again, and does not end it.
+        """
+        self.background.every(seconds, work)
+
+    def cache(self, ttl_s: float, most: int = 1_024) -> Cache[Any, Any]:
+        """Returns a new cache of ``most`` values that live for ``ttl_s`` seconds, see ``Cache``."""
+        return Cache(self.background, ttl_s, most)
+
+    def limiter(self, per_s: float, burst: int = 1, most_wait_s: float = 5.0) -> Limiter:
+        """Returns a new token bucket for requests to an upstream, see ``Limiter``."""
+        return Limiter(per_s, burst, most_wait_s)
+
+    def poll_json(self, url: str, every_s: float, parse: Callable[[Any], T], **options: Any) -> PolledJson[T]:
+        """Returns a JSON document that is read every ``every_s`` seconds from the plugin's start on.
+
+        ``options`` are those of ``PolledJson``. Raises ``ConfigError`` for a URL that cannot be used.
+        """
+        return PolledJson(self.background, lambda: self.http, url, every_s, parse, **options)
 
     @property
     def config(self) -> Deployment:

@@ -27,6 +27,8 @@ class Reason(StrEnum):
     UNSUPPORTED_ACTION = "unsupported_action"
     UNSUPPORTED_NETWORK = "unsupported_network"
     UNSUPPORTED_TOKEN = "unsupported_token"
+    AMBIGUOUS_TOKEN = "ambiguous_token"
+    UNRESOLVED_NAME = "unresolved_name"
     UNSUPPORTED_PROTOCOL = "unsupported_protocol"
     UNSUPPORTED_LIMIT = "unsupported_limit"
     UNSUPPORTED_FEE = "unsupported_fee"
@@ -59,16 +61,27 @@ class Reason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class TokenCandidate:
+    """A listed token that an ambiguous name may mean: its address, its id in a catalog, and its name."""
+
+    address: str
+    id: str
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class FieldError:
     """One refused member of a request.
 
     ``path`` is its dotted path. ``message`` says what was expected and what to do. It either starts with the
-    path or continues it: "must be greater than zero".
+    path or continues it: "must be greater than zero". ``candidates`` are the tokens that an ambiguous name
+    may mean.
     """
 
     path: str
     reason: Reason
     message: str
+    candidates: tuple[TokenCandidate, ...] = ()
 
     @property
     def sentence(self) -> str:

@@ -48,6 +48,8 @@ class Network:
     of the head while the network is in use. ``block_time_s`` is the usual time between two blocks.
     ``l1_fee`` says how a rollup charges for data on its parent chain; None: it does not. ``quorum`` is how
     many endpoints must give the same answer to a read that feeds a quote, simulation or action.
+    ``ens_registry`` is the address of the registry of the Ethereum Name Service; None: the network has none.
+    The core knows those of public networks, and only the configuration sets others.
     """
 
     slug: str
@@ -68,6 +70,7 @@ class Network:
     private_submission: str | None = None
     l1_fee: L1FeeKind | None = None
     quorum: int = 1
+    ens_registry: str | None = None
 
     @property
     def caip2(self) -> str:

@@ -28,10 +28,8 @@ SIGNS = {
 def command(tmp_path, monkeypatch):
     """Runs the command line in an empty folder with this environment alone."""
     monkeypatch.chdir(tmp_path)
-    for serving in ("run", "Supervisor.run"):
-        monkeypatch.setattr(
-            f"quoteway.server.serve.{serving}", lambda *args, **more: pytest.fail("it serves")
-        )
+    for serving in ("serve.run", "supervisor.Supervisor.run"):
+        monkeypatch.setattr(f"quoteway.server.{serving}", lambda *args, **more: pytest.fail("it serves"))
 
     def run(*arguments, **environ):
         return CliRunner().invoke(cli.main, arguments, env=environ)

@@ -11,6 +11,7 @@ import quoteway.guard.quotes
 from distributions import install
 from processes import runs
 from quoteway.config.model import Config, PluginsConfig, ProviderConfig, QuotesConfig
+from quoteway.deadlines import ends_at_s
 from quoteway.errors import ConfigError, InvalidRequest, Reason, UpstreamError
 from quoteway.evm.head import request_arrival
 from quoteway.host.plugin_lock import lock_text
@@ -394,3 +395,37 @@ async def test_the_service_stays_ready_while_the_process_of_another_provider_is_
             await provider.quote(request(1))
     await until(lambda: entry(gateway).reason == "process_ended")
     assert gateway.readiness() == []
+
+
+BESIDE = """
+    from quoteway import hookimpl
+    from quoteway.testing.fakes import FixedRateSwap
+
+    class Beside(FixedRateSwap):
+        async def quote(self, request):
+            async def made(): return self._context.time_left_s
+            return [self._context.state["runs"], await made(), await self._cache.get("key", made)]
+
+    @hookimpl
+    def quoteway_swap_providers(context):
+        context.state["runs"] = 0
+
+        async def work():
+            context.state["runs"] += 1
+
+        context.every(0.001, work)
+        provider = Beside(context, provider_id="naughty")
+        provider._cache = context.cache(60)
+        return [provider]
+"""
+
+
+async def test_work_caches_and_the_time_left_are_in_the_plugins_process(start):
+    gateway = await start(BESIDE)
+    ends_at_s.set(asyncio.get_running_loop().time() + 9)
+    async with asyncio.timeout(PATIENCE_S):
+        while (answer := await swaps(gateway).quote(request()))[0] < 3:
+            await asyncio.sleep(0.01)
+    _, left_s, cached = answer
+    assert 0 < left_s <= 9
+    assert cached is None, "what a cache makes is for all callers: it has no deadline of one"

@@ -155,6 +155,7 @@ def test_states_and_reasons_are_the_closed_sets_of_the_design():
         "duplicate_id",
         "squatter",
         "lock_mismatch",
+        "level_too_low",
         "disabled",
         "config_invalid",
         "credential_missing",

@@ -72,6 +72,7 @@ async def test_tokens(fakes, contract, refused):
     assert profile["contracts"][0]["explorerUrl"] == f"https://explorer.example/token/{fakes.weth}"
     refused(await fakes.get("/v2/tokens/nothing"), 404, "not_found")
     refused(await fakes.get("/v2/tokens/31337:0x12"), 404, "not_found")
+    refused(await fakes.get("/v2/tokens/eip155:31337%2Ferc20:0x12"), 404, "not_found")
 
 
 async def test_etag_and_cache_control(fakes):

@@ -10,6 +10,7 @@ from quoteway.secrets import Secret
 from quoteway.telemetry.logs import JsonFormatter, Redactor
 from quoteway.web.http.limits import Callers
 
+USER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 CANARY = "canary-key-0123456789abcdef"
 
 
@@ -224,6 +225,20 @@ async def test_the_log_has_the_route_and_never_the_path(api, caplog):
     (record,) = (record for record in caplog.records if record.name == "quoteway.web")
     assert (record.route, record.status, record.request_id) == ("/v2/swaps/quote/{quoteId}", 404, "known")
     assert CANARY not in caplog.text
+
+
+async def test_the_log_names_the_provider_of_a_quote_and_of_its_action(
+    serve_app, fake_plugin, make_config, caplog
+):
+    api = await serve_app({"fakes": fake_plugin}, config=make_config(access_log="all"))
+    caplog.set_level(logging.INFO, "quoteway.web")
+    tokens = {"network": "devnet", "fromToken": "native", "toToken": fake_plugin.weth}
+    quoted = await api.post("/v2/swaps/quote", {**tokens, "amount": "1", "address": USER})
+    assert quoted.status == 200
+    await api.post(f"/v2/swaps/{quoted.body['quoteId']}/action", {})
+    await api.get("/v2/networks")
+    records = [record for record in caplog.records if record.name == "quoteway.web"]
+    assert [getattr(record, "provider", None) for record in records] == ["fake-swaps", "fake-swaps", None]
 
 
 def log_line(config, message, *args, **kwargs):

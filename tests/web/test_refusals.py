@@ -226,7 +226,7 @@ async def test_pool_and_vault_members(api, refused, path, change, member):
         (f"/v2/pools/{POOL_ID}/positions", "wallet"),
         ("/v2/portfolio/balances?wallet=0x1", "wallet"),
         (f"/v2/portfolio/balances?wallet={WALLET}&includeNative=1", "includeNative"),
-        (f"/v2/portfolio/balances?wallet={WALLET}&tokens=a,b", "tokens"),
+        (f"/v2/portfolio/balances?wallet={WALLET}&tokens=0xa,b", "tokens"),
     ],
 )
 async def test_query_members(api, refused, path, member):

@@ -31,6 +31,8 @@ from quoteway.errors import ConfigError
 from quoteway.networks import Endpoint
 from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
+RUN_FOLDER = "QUOTEWAY_RUN_FOLDER"
+"""The environment variable with the folder that the workers of one run share."""
 EMBEDDED_STARTUP_TIMEOUT_S = 300.0
 
 _MISSING_KEY = (
@@ -73,6 +75,8 @@ def load_config(
     if "startup_timeout_s" not in tree.get("plugins", {}):
         plugins = replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
         config = replace(config, plugins=plugins)
+    if "drain_s" not in tree.get("server", {}):
+        config = replace(config, server=replace(config.server, drain_s=0.0))
     return replace(config, embedded=True, run_key=_run_key(environ))
 
 

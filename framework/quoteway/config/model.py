@@ -63,6 +63,12 @@ class ServerConfig:
     body_timeout_s: float = setting(seconds(0.05, 600), "Time to receive a request body.", 10.0)
     keepalive_timeout_s: float = setting(seconds(0.05, 3_600), "Time that an idle connection is kept.", 30.0)
     request_timeout_s: float = setting(seconds(0.05, 600), "Time to answer a request.", 30.0)
+    drain_s: float = setting(
+        seconds(0, 600),
+        "Time after SIGTERM in which requests are still accepted: `/readyz` is 503, and answers close their "
+        "connections. Longer than a load balancer takes to notice; 0 in the embedded default.",
+        1.0,
+    )
     shutdown_timeout_s: float = setting(seconds(0, 600), "Time to finish open requests at the end.", 10.0)
     cors_origins: tuple[str, ...] = setting(
         Listing(fields.String(validate=kinds.origin)),
@@ -204,6 +210,22 @@ class PluginsConfig:
         "A relative path begins in the folder of the configuration file.",
         None,
     )
+    levels: str = setting(
+        text(min_chars=1),
+        "File of the levels of plugins, written by `quoteway check`. A level counts for the installed files "
+        "that were checked. A relative path begins in the folder of the configuration file.",
+        "quoteway.levels",
+    )
+    least_level: int = setting(
+        integer(0, 3),
+        "Least level of every plugin: one below it is not enabled. A plugin without a level counts as 0.",
+        0,
+    )
+    least_levels: Mapping[str, int] = setting(
+        fields.Dict(keys=text(min_chars=1), values=integer(0, 3)),
+        "Least level of single plugins, in place of `least_level`: `{rpc = 1}`.",
+        {},
+    )
     owners: Mapping[str, str] = setting(
         fields.Dict(keys=fields.String(), values=text(min_chars=1)),
         'Whose a plugin name or provider id is, by distribution: `{uniswap = "quoteway-uniswap"}`.',
@@ -293,6 +315,12 @@ class NetworkConfig:
     wrapped_native: str | None = setting(
         kinds.matching(r"^0x[0-9a-fA-F]{40}$"), "Address of the wrapped native coin.", None
     )
+    ens_registry: str | None = setting(
+        kinds.matching(r"^0x[0-9a-fA-F]{40}$"),
+        "Address of the registry of the Ethereum Name Service; unset: Ethereum and Sepolia have theirs, and "
+        "accounts of other networks have no names.",
+        None,
+    )
     explorer_url: str | None = setting(fields.String(), "URL of the block explorer.", None)
     block_time_s: float | None = setting(seconds(0.01, 3_600), "Usual time between two blocks.", None)
     head_poll_s: float | None = setting(seconds(0.05, 600), "Time between polls of the newest block.", None)
@@ -359,3 +387,8 @@ class Config:
         """Returns the path of the lock file; None without one."""
         folder = Path() if self.path is None else self.path.parent
         return None if self.plugins.lock is None else folder / self.plugins.lock
+
+    @property
+    def plugin_levels(self) -> Path:
+        """Returns the path of the levels file, which need not exist."""
+        return (Path() if self.path is None else self.path.parent) / self.plugins.levels

@@ -94,6 +94,8 @@ class Gateway:
         self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)
         self.ready = False
+        self.draining = False
+        """Whether the service is about to stop. It serves as before, but is not ready."""
         self.described: Descriptions = {}
         self._known = Networks()
         self._authors: dict[int, list[PluginEntry]] = {}
@@ -185,8 +187,6 @@ class Gateway:
         for entry, manager in self.registry.plugins.ask("quoteway_lifespan", only):
             self._lifespans.append(Lifespan(entry, manager))
         waits = [lifespan.begin() for lifespan in self._lifespans]
-        if not waits:
-            return
         timeout_s = self.config.plugins.startup_timeout_s
         loop, entering, left_s = asyncio.get_running_loop(), set(waits), timeout_s
         while entering and left_s > 0.001:  # a clock may not see less pass
@@ -197,6 +197,7 @@ class Gateway:
             left_s -= min(loop.time() - began, 2 * START_TICK_S)
         for lifespan in self._lifespans:
             lifespan.judge(timeout_s)
+        await self.registry.plugins.begin_work(only)
 
     async def _drop_orphaned_networks(self) -> None:
         """Stops serving networks that only failed plugins declare, unless the configuration gives endpoints.
@@ -234,6 +235,7 @@ class Gateway:
             for task in hanging:
                 log.error("%s did not end in time", task.get_name())
                 task.cancel()
+        await self.registry.plugins.end_work()
         self.registry.plugins.close()
         readers = (
             self.lists,
@@ -290,6 +292,8 @@ class Gateway:
         if not self.ready:
             over = self._starting is not None and self._starting.done()
             return ["start-up failed: see the log" if over else "plugins are starting"]
+        if self.draining:
+            return ["the server is stopping"]
         served = {network.slug for network in self.runtime.networks}
         unserved = [
             network.slug

@@ -7,10 +7,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from quoteway.evm.token_text import skeleton
+from quoteway.evm.token_text import MAX_LISTED_SYMBOL_CHARS, shown_symbol, skeleton
 from quoteway.models import Address, Token, TokenPlaces, TokenRows
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogToken:
+    """A token with the id of its profile in a catalog."""
+
+    token: Token
+    id: str
 
 
 class ChainTokens(Mapping[Address, Token]):
@@ -20,9 +28,16 @@ class ChainTokens(Mapping[Address, Token]):
     """
 
     def __init__(
-        self, chain_id: int, rows: TokenRows, positions: Mapping[Address, int], symbols: Sequence[int]
+        self,
+        chain_id: int,
+        rows: TokenRows,
+        positions: Mapping[Address, int],
+        symbols: Sequence[int],
+        ids: Sequence[int],
     ) -> None:
-        """Takes the positions of the tokens in ``rows``, and of each the hash of its symbol's skeleton."""
+        """Takes the positions of the tokens in ``rows``, and of each the hashes of its symbol's skeleton and
+        of its id.
+        """
         addresses = [*positions]
         self._chain_id = chain_id
         self._rows = rows
@@ -35,6 +50,7 @@ class ChainTokens(Mapping[Address, Token]):
         self._text = "".join(addresses)
         self._places = TokenPlaces([*map(hash, addresses)])
         self._symbols = TokenPlaces(symbols)
+        self._ids = TokenPlaces(ids)
 
     def __len__(self) -> int:
         return len(self._ends)
@@ -58,6 +74,18 @@ class ChainTokens(Mapping[Address, Token]):
         """Returns the first token whose symbol has this skeleton."""
         tokens = map(self._token, self._symbols.of(mark))
         return next((token for token in tokens if skeleton(token.symbol or "") == mark), None)
+
+    def named(self, name: str) -> Iterator[CatalogToken]:
+        """Yields the tokens with this symbol, in any case of its letters, or with this id.
+
+        A symbol with other signs than may be shown names nothing: it may only look like this one.
+        """
+        lowered = name.lower()
+        for at in sorted({*self._symbols.of(skeleton(name)), *self._ids.of(lowered)}):
+            token, token_id = self._token(at), self._rows.row(self._positions[at]).id
+            symbol = shown_symbol(token.symbol, MAX_LISTED_SYMBOL_CHARS)
+            if token_id == lowered or (symbol is not None and symbol.lower() == lowered):
+                yield CatalogToken(token, token_id)
 
     def _at(self, address: object) -> int | None:
         return next((at for at in self._places.of(address) if self._address(at) == address), None)
@@ -85,6 +113,7 @@ class _Made:
 
     positions: dict[Address, int] = field(default_factory=dict)
     symbols: array[int] = field(default_factory=lambda: array("q"))
+    ids: array[int] = field(default_factory=lambda: array("q"))
 
 
 def by_chain(catalog: str, rows: TokenRows) -> dict[int, CatalogList]:
@@ -97,8 +126,9 @@ def by_chain(catalog: str, rows: TokenRows) -> dict[int, CatalogList]:
                 here.positions[contract.address] = position
                 symbol = row.symbol if contract.labels is None else contract.labels[0]
                 here.symbols.append(hash(skeleton(symbol or "")))
+                here.ids.append(hash(row.id))
     return {
-        chain_id: CatalogList(catalog, ChainTokens(chain_id, rows, each.positions, each.symbols))
+        chain_id: CatalogList(catalog, ChainTokens(chain_id, rows, each.positions, each.symbols, each.ids))
         for chain_id, each in made.items()
     }
 

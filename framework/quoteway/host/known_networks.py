@@ -6,6 +6,7 @@ from dataclasses import fields, replace
 
 from quoteway.config.model import Config, NetworkConfig
 from quoteway.errors import ConfigError
+from quoteway.evm import ens
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.host.plugins import Plugins
 from quoteway.host.states import NotEnabled, PluginEntry
@@ -28,8 +29,9 @@ def known_networks(plugins: Plugins, config: Config, authors: dict[int, list[Plu
         with_these = Networks(known)
         try:
             for network in networks:
-                # Where wallets send transactions is the operator's choice alone.
-                with_these.add(replace(network, private_submission=None))
+                # Where wallets send transactions, and whom a name means, no plugin decides.
+                registry = ens.REGISTRIES.get(network.chain_id)
+                with_these.add(replace(network, private_submission=None, ens_registry=registry))
                 CallRegistry([network])  # checks its contracts
         except ConfigError as error:
             entry.refuse(NotEnabled.CONFIG_INVALID, str(error))
@@ -68,4 +70,5 @@ def _from_config(slug: str, settings: NetworkConfig) -> Network:
         raise ConfigError(
             f"[networks.{slug}]: no plugin describes this network: give its chain_id, or correct the name"
         )
-    return Network(slug, settings.chain_id, settings.name or slug)
+    registry = ens.REGISTRIES.get(settings.chain_id)
+    return Network(slug, settings.chain_id, settings.name or slug, ens_registry=registry)

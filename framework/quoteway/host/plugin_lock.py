@@ -64,14 +64,18 @@ def lock_text(entries: Iterable[PluginEntry]) -> str:
     rows = {}
     for entry in sorted(entries, key=lambda entry: entry.name):
         files = hashes_of(entry)
-        digest = hashlib.sha256("".join(f"{files[name]}  {name}\n" for name in files).encode()).hexdigest()
         rows[entry.name] = {
             "distribution": entry.distribution,
             "version": entry.version,
-            "sha256": digest,
+            "sha256": digest_of(files),
             "files": files,
         }
     return json.dumps({"format": FORMAT, "plugins": rows}, indent=1) + "\n"
+
+
+def digest_of(files: Mapping[str, str]) -> str:
+    """Returns one SHA-256 for the hashes of all files of a plugin, as ``sha256sum`` lists them."""
+    return hashlib.sha256("".join(f"{files[name]}  {name}\n" for name in files).encode()).hexdigest()
 
 
 def hashes_of(entry: PluginEntry) -> dict[str, str]:

@@ -6,6 +6,7 @@ raises, and its results do not name the plugin.
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import inspect
 import logging
@@ -25,6 +26,7 @@ from quoteway import hookspecs
 from quoteway.context import Context
 from quoteway.errors import ConfigError
 from quoteway.host.observers import Observer
+from quoteway.host.plugin_levels import PluginLevels
 from quoteway.host.plugin_lock import PluginLock
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import CORE, PLUGIN_ERRORS, NotEnabled, PluginEntry, State, normalized, told
@@ -143,11 +145,11 @@ class Plugins:
         return self._config.plugins.load == "all" or entry.name in self._config.plugins.load
 
     def admit(self) -> set[str]:
-        """Refuses the plugins that are not selected, or not as they are locked. Imports nothing.
+        """Refuses the plugins that are not selected, not as they are locked, or below the level required.
 
-        Returns the names of the plugins that run in processes of their own: this process imports none of
-        them. Raises ``ConfigError`` when the configuration names a plugin to isolate that is not installed,
-        or the lock file cannot be used.
+        Imports nothing. Returns the names of the plugins that run in processes of their own: this process
+        imports none of them. Raises ``ConfigError`` when the configuration names a plugin to isolate that is
+        not installed, or the lock file or the levels file cannot be used.
         """
         path = self._config.plugin_lock
         lock = None if path is None else PluginLock.read(path)
@@ -160,7 +162,27 @@ class Plugins:
                 difference = lock.difference(entry)
                 if difference is not None:
                     entry.refuse(NotEnabled.LOCK_MISMATCH, f"{difference}: {path}")
+        self._require_levels()
         return self._isolated()
+
+    def _require_levels(self) -> None:
+        """Sets the levels of the installed plugins and refuses those below the level required."""
+        settings = self._config.plugins
+        levels = PluginLevels.read(self._config.plugin_levels)
+        for entry in self:
+            if entry.reason is not None or entry.installed is None:
+                continue
+            entry.level = levels.level_of(entry)
+            least = settings.least_levels.get(entry.name, settings.least_level)
+            if (entry.level or 0) >= least:
+                continue
+            has = "has no level" if entry.level is None else f"has level {entry.level}"
+            if entry.level is None and entry.name in levels.plugins:
+                has = "has other files than those that were checked"
+            text = (
+                f"it {has}, and level {least} is required: run `quoteway check {entry.name} --level {least}`"
+            )
+            entry.refuse(NotEnabled.LEVEL_TOO_LOW, text)
 
     def load(self) -> None:
         """Imports, registers and configures every selected plugin.
@@ -218,6 +240,20 @@ class Plugins:
             entry.refuse(NotEnabled.CONFIG_INVALID, text)
             return
         entry.loader = partial(IsolatedPlugin, entry, self._runtime, lambda: self.changed(), self._closes)
+
+    async def begin_work(self, only: Collection[PluginEntry] | None = None) -> None:
+        """Starts what plugins, or some of them, do beside requests. Ends it where a plugin is refused."""
+        for entry in self:
+            if entry.context is None or (only is not None and not any(entry is each for each in only)):
+                continue
+            if entry.reason is None:
+                entry.context.background.start()
+            else:
+                await entry.close()
+
+    async def end_work(self) -> None:
+        """Ends what the plugins do beside requests."""
+        await asyncio.gather(*(entry.close() for entry in self))
 
     def close(self) -> None:
         """Ends the processes of isolated plugins that were refused after they had started."""
@@ -283,6 +319,23 @@ class Plugins:
         if took_s > most_s:
             text = f"{what} took {took_s:.1f} s, more than plugins.startup_timeout_s ({most_s:g} s)"
             entry.refuse(NotEnabled.STARTUP_FAILED, text)
+
+    def hooks_of(self, entry: PluginEntry) -> list[str]:
+        """Returns the names of the hooks that a loaded plugin implements, sorted."""
+        from quoteway.host.isolation.plugin import IsolatedPlugin
+
+        if isinstance(entry.plugin, IsolatedPlugin):  # it has every hook, and its process some
+            return sorted(entry.plugin.hooks)
+        callers = self._manager.get_hookcallers(entry.plugin) if entry.plugin is not None else None
+        return sorted(caller.name for caller in callers or ())
+
+    def settings_of(self, entry: PluginEntry) -> Schema | None:
+        """Returns the schema of a loaded plugin's section; None when it takes no settings, or cannot say."""
+        try:
+            schema = self._call(entry, "quoteway_settings")
+            return None if schema is None else schema()
+        except PLUGIN_ERRORS:
+            return None
 
     def _call(self, entry: PluginEntry, hook: str, **arguments: Any) -> Any:
         """Calls a plugin's implementation of a hook and returns its result, or None without one."""

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from quoteway.deadlines import ends_at_s as call_ends_at_s
 from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.host.call_records import CallRecord, MethodCalls, method_calls
 from quoteway.host.outcomes import CAUSED_BY_REQUESTS, NO_ROUTE_REASONS, Outcome, is_sound
@@ -31,11 +32,8 @@ FORWARD = "forward"
 _FAULTS = (None, Reason.PROVIDER_ERROR, Reason.PROVIDER_TIMEOUT)
 """The reasons of errors that are the provider's own. All others a caller, a chain or a node can cause."""
 _INCONCLUSIVE = (
-    Reason.RPC_ERROR,
-    Reason.NODES_DISAGREE,
-    Reason.BEHIND,
-    Reason.UNSAFE_ANSWER,
-    Reason.CAPABILITY_DISABLED,
+    *(Reason.RPC_ERROR, Reason.NODES_DISAGREE, Reason.BEHIND),
+    *(Reason.UNSAFE_ANSWER, Reason.CAPABILITY_DISABLED),
 )
 """The reasons of errors that say neither that the provider works nor that it is at fault."""
 
@@ -48,6 +46,7 @@ class _Call(Generic[P, T]):
     record: CallRecord
     verb: str
     started_s: float
+    ends_at_s: float
     queued: bool = False
     settled: bool = False
     cut_off: bool = False
@@ -106,7 +105,7 @@ class ProviderCalls:
         if not spared and not any(admitted):
             admitted = [True] * len(records)
         calls: list[_Call[P, T] | None] = [
-            self._begin(_Call(provider, record, verb, started_s), call) if admit else None
+            self._begin(_Call(provider, record, verb, started_s, ends_at_s), call) if admit else None
             for provider, record, admit in zip(providers, records, admitted, strict=True)
         ]
         begun = [each for each in calls if each is not None]
@@ -381,6 +380,7 @@ async def _one(
     def ended(kind: Literal["quoted", "no_route", "failed"], **rest: Any) -> Outcome[P, T]:
         return Outcome(provider, kind, duration_s=clock() - call.started_s, **rest)
 
+    call_ends_at_s.set(call.ends_at_s)
     call.queued = call.record.slots.locked()
     async with call.record.slots:
         try:

@@ -65,6 +65,7 @@ class NotEnabled(StrEnum):
     DUPLICATE_ID = "duplicate_id"
     SQUATTER = "squatter"
     LOCK_MISMATCH = "lock_mismatch"
+    LEVEL_TOO_LOW = "level_too_low"
     DISABLED = "disabled"
     CONFIG_INVALID = "config_invalid"
     CREDENTIAL_MISSING = "credential_missing"
@@ -76,7 +77,7 @@ class NotEnabled(StrEnum):
 @dataclass(slots=True)
 class PluginEntry:
     """One installed plugin. ``target`` is the value of its entry point, and ``installed`` its distribution;
-    "" and None without one.
+    "" and None without one. ``level`` is what ``quoteway check`` found of its installed files; None: unknown.
 
     ``detail`` and ``trace``, the traceback of its import, may contain secrets of exceptions: never send them
     to clients.
@@ -94,11 +95,17 @@ class PluginEntry:
     installed: Any = field(default=None, repr=False)
     plugin: Any = field(default=None, repr=False)
     context: Context | None = field(default=None, repr=False)
+    level: int | None = None
 
     @property
     def module(self) -> str:
         """Returns the module that its entry point imports; "" without one."""
         return self.target.partition(":")[0]
+
+    async def close(self) -> None:
+        """Ends the plugin's background work."""
+        if self.context is not None:
+            await self.context.background.close()
 
     def refuse(self, reason: NotEnabled, detail: str, *, error: BaseException | None = None) -> None:
         """Records and logs why the plugin is not enabled. Only the first reason counts."""

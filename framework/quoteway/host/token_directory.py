@@ -18,7 +18,7 @@ from cachetools import LRUCache
 from quoteway.errors import GatewayError
 from quoteway.evm.erc20 import TokenFacts, read_tokens
 from quoteway.evm.token_text import MAX_LISTED_SYMBOL_CHARS, folded, shown_symbol, skeleton
-from quoteway.host.chain_tokens import CatalogList, ListedTokens
+from quoteway.host.chain_tokens import CatalogList, CatalogToken, ListedTokens
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_lists import Searchable, TokenLists
@@ -88,6 +88,18 @@ class TokenDirectory:
         lists = await self._lists.get(chain_id)
         tokens = [each.tokens for each in lists]
         return ListedTokens(tokens, self._facts[chain_id], partial(self._labelled, lists=lists), addresses)
+
+    async def named(self, chain_id: int, name: str) -> Sequence[CatalogToken]:
+        """Returns the listed tokens of a network with this symbol or id, each once, with its id in the first
+        catalog. Their decimals are not checked. Sends no request.
+
+        Raises ``UpstreamError`` while a catalog of the network has not been read.
+        """
+        found: dict[Address, CatalogToken] = {}
+        for each in await self._lists.whole(chain_id):
+            for row in each.tokens.named(name):
+                found.setdefault(row.token.address, row)
+        return list(found.values())
 
     async def searchable(self) -> Searchable:
         """Returns the tokens of all catalogs, as ``TokenLists.searchable``."""

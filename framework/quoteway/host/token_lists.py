@@ -94,6 +94,20 @@ class TokenLists:
         kept = (self._reads.known(catalog.id).value for catalog in catalogs)
         return [read.chains[chain_id] for read in kept if read is not None and chain_id in read.chains]
 
+    async def whole(self, chain_id: int) -> Sequence[CatalogList]:
+        """Returns the lists of a chain, as ``get``, of all its catalogs.
+
+        Raises ``UpstreamError`` while one of them has not been read.
+        """
+        lists = await self.get(chain_id)
+        for catalog in self._registry.enabled(Capability.TOKENS, chain_id):
+            state = self._reads.known(catalog.id)
+            if state.value is None and cast(TokenCatalog, catalog).lists:
+                text = f"The token list {catalog.id!r} has not been read yet: name tokens by their addresses."
+                reason = state.failure or Reason.PROVIDER_TIMEOUT
+                raise UpstreamError(text, reason=reason, retryable=True)
+        return lists
+
     async def searchable(self) -> Searchable:
         """Returns the tokens of all catalogs, from memory, or after a bounded wait.
 

@@ -34,7 +34,7 @@ STALL_S = 0.05
 ONGOING_S = 1.0
 """A stall that lasts longer than this is logged before it ends, since it may never end."""
 LOG_EVERY_S = 60.0
-"""One function's stalls are logged once in this time."""
+"""One function's stalls are logged once in this time, unless ``Watchdog.log_every_s`` says another."""
 MEMORY_MINUTES = 60
 """How long a plugin's worst stall is shown."""
 MOST_CHARS = 200
@@ -67,6 +67,7 @@ class Watchdog:
 
     def __init__(self, registry: Registry) -> None:
         self.listeners: list[Callable[[Stall], None]] = []
+        self.log_every_s = LOG_EVERY_S
         self._registry = registry
         self._worst: dict[tuple[str, int], Stall] = {}
         """By plugin and minute of the monotonic clock."""
@@ -147,7 +148,7 @@ class Watchdog:
     def _end(self, stall: Stall, *, told: bool) -> None:
         """Reports and remembers a stall that has ended; ``told``: its beginning is in the log."""
         last = self._logged_at.get(stall.blame)
-        if told or last is None or time.monotonic() - last > LOG_EVERY_S:
+        if told or last is None or time.monotonic() - last > self.log_every_s:
             self._tell(stall, "blocked the event loop for %d ms")
         try:
             for listener in self.listeners:

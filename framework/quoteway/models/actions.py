@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from quoteway.models.amounts import Approval, Issue, Leg, Spend
 from quoteway.models.notices import Notice
 from quoteway.models.requests import Capability
 from quoteway.models.terms import BuildTerms
 from quoteway.models.tokens import Address, Block, Json
+
+if TYPE_CHECKING:
+    from quoteway.models.quotes import SealedQuote
+
+
+class Encodes(Protocol):
+    """Encodes the calldata of a contract function, as ``quoteway.evm.abi.Function`` does."""
+
+    def encode(self, args: Sequence[Any]) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +101,36 @@ class Build:
     warnings: tuple[Notice, ...] = ()
     terms: BuildTerms | None = None
     previews: tuple[Preview, ...] = ()
+
+    @classmethod
+    def call(
+        cls,
+        sealed: SealedQuote,
+        function: Encodes,
+        to: Address,
+        args: Sequence[Any],
+        *,
+        spends: tuple[Spend, ...] | None = None,
+        **more: Any,
+    ) -> Self:
+        """Returns the build of a sealed quote whose one transaction calls ``function`` of ``to``.
+
+        ``function`` is ``quoteway.evm.abi.function("swap(uint256 amount, address to)")``. Its value is what
+        the quote takes of the native coin. ``spends`` are by default the quote's ERC-20 inputs, taken by
+        ``to``; give () for a call that needs no allowance, as a vault burns its own shares. ``more`` are
+        further members of ``Build``. Raises ``ValueError`` when an argument does not fit its type.
+        """
+        value = sum(leg.most for leg in sealed.inputs if leg.token.is_native)
+        if spends is None:
+            erc20 = (leg for leg in sealed.inputs if not leg.token.is_native)
+            spends = tuple(Spend(leg.token.address, leg.most, to) for leg in erc20)
+        return cls(
+            steps=(Step(to, function.encode(args), value, sealed.request.chain_id),),
+            spends=spends,
+            inputs=sealed.inputs,
+            outputs=sealed.outputs,
+            **more,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Self
 
 from quoteway.models.amounts import Fee, Gas, Issue, Leg, Spend
 from quoteway.models.notices import Notice
 from quoteway.models.optimality import Optimality
-from quoteway.models.requests import Capability, Request
+from quoteway.models.requests import Capability, Request, SwapRequest
 from quoteway.models.terms import QuoteTerms
-from quoteway.models.tokens import Address, Block, Json
+from quoteway.models.tokens import Address, Block, Json, Token
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +87,86 @@ class Quote:
     optimality: Optimality | None = None
     fee_amount: int | None = None
     total_input: int | None = None
+
+    @classmethod
+    def exact_in(
+        cls,
+        request: SwapRequest,
+        amount_out: int,
+        block: Block,
+        *,
+        spender: Address | None = None,
+        plan: Mapping[str, Json] | None = None,
+        fee_amount: int | None = None,
+        **more: Any,
+    ) -> Self:
+        """Returns the quote of a swap or transfer that sells ``request.amount_in`` for ``amount_out``.
+
+        The minimum is ``amount_out`` less the request's slippage. ``spender`` is the contract that takes an
+        ERC-20 input by allowance; the native coin needs none. ``more`` are further members of ``Quote``.
+        Raises ``ValueError`` for an amount below 1: return None for a request without a route.
+        """
+        if request.amount_out is not None:
+            raise ValueError("the request is for an exact output: use Quote.exact_out")
+        _check_amounts(amount_out=amount_out)
+        least = max(amount_out * (10_000 - request.slippage_bps) // 10_000, 1)
+        return cls(
+            inputs=(Leg(request.token_in, request.amount_in, request.sender),),
+            outputs=(Leg(request.token_out, amount_out, request.recipient, least),),
+            block=block,
+            plan=plan or {},
+            spends=_spends(request.token_in, request.amount_in, spender),
+            slippage_bps=request.slippage_bps,
+            fee_amount=fee_amount,
+            **more,
+        )
+
+    @classmethod
+    def exact_out(
+        cls,
+        request: SwapRequest,
+        amount_in: int,
+        block: Block,
+        *,
+        spender: Address | None = None,
+        plan: Mapping[str, Json] | None = None,
+        fee_amount: int | None = None,
+        **more: Any,
+    ) -> Self:
+        """Returns the quote of a swap that buys ``request.amount_out`` for ``amount_in``.
+
+        The maximum is ``amount_in`` and the request's slippage on what the pools take of it, which is all
+        but ``fee_amount``. The rest is as in ``exact_in``.
+        """
+        if request.amount_out is None:
+            raise ValueError("the request is for an exact input: use Quote.exact_in")
+        _check_amounts(amount_in=amount_in)
+        fee = fee_amount or 0
+        most = -(-(amount_in - fee) * (10_000 + request.slippage_bps) // 10_000) + fee
+        return cls(
+            inputs=(Leg(request.token_in, amount_in, request.sender, amount_max=most),),
+            outputs=(Leg(request.token_out, request.amount_out, request.recipient, request.amount_out),),
+            block=block,
+            plan=plan or {},
+            spends=_spends(request.token_in, most, spender),
+            slippage_bps=request.slippage_bps,
+            fee_amount=fee_amount,
+            **more,
+        )
+
+
+def _check_amounts(**amounts: int) -> None:
+    for name, amount in amounts.items():
+        if type(amount) is not int or amount < 1:
+            raise ValueError(f"{name} must be an integer of base units from 1, not {amount!r}")
+
+
+def _spends(token: Token, most: int, spender: Address | None) -> tuple[Spend, ...]:
+    if token.is_native:
+        return ()
+    if spender is None:
+        raise ValueError("the input is an ERC-20 token: name the spender that takes it by allowance")
+    return (Spend(token.address, most, spender),)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import shlex
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,19 +15,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quoteway.errors import ConfigError
+from quoteway.server.new_plugin import KINDS, write_plugin
+from quoteway.server.options import CONFIG_OPTION, configured, quiet
 from quoteway.server.plugin_commands import PluginCommandRunner
+from quoteway.server.plugins_group import plugins
 
 if TYPE_CHECKING:
-    from quoteway.config.model import Config
-    from quoteway.engine.gateway import Gateway
     from quoteway.host.states import PluginEntry
-
-CONFIG_OPTION = click.option(
-    "--config",
-    "config_path",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="Configuration file (TOML).",
-)
 
 
 class PluginCommands(click.Group):
@@ -106,6 +100,9 @@ def main() -> None:
     """Quoteway: quotes in, unsigned transactions out."""
 
 
+main.add_command(plugins)
+
+
 @main.command()
 @CONFIG_OPTION
 @click.option("--host", help="Address to listen on (127.0.0.1).")
@@ -116,10 +113,13 @@ def serve(
     config_path: Path | None, host: str | None, port: int | None, workers: int | None, no_devnet: bool
 ) -> None:
     """Serve the API."""
-    from quoteway.server.serve import Supervisor, is_worker, run
+    from quoteway.server.announcement import announce
+    from quoteway.server.serve import Serving, is_worker, run
+    from quoteway.server.supervisor import Supervisor
     from quoteway.telemetry.logs import configure_logging
 
-    config = _config(config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
+    load = partial(configured, config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
+    config = load()
     configure_logging(config)
     if config.server.workers > 1 and not is_worker():
         # Workers get the port and their number through the environment.
@@ -127,66 +127,39 @@ def serve(
         options += ["--host", host] if host is not None else []
         options += ["--no-devnet"] if no_devnet else []
         command = [sys.executable, "-m", "quoteway", "serve", *options]
-        sys.exit(Supervisor(config, command, os.environ).run())
-    run(config, announce=_announce if config.worker == 0 else None)
+        sys.exit(Supervisor(config, command, os.environ, load).run())
+    run(config, Serving(announce=announce if config.worker == 0 else None))
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Keeps the log out of what a command prints: it tells its own findings."""
-    import logging
+@main.command()
+@click.option(
+    "--plugin",
+    "file",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False, resolve_path=True),
+    help="A plugin in one Python file, without packaging.",
+)
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port to listen on (8080); 0 for any free one.")
+@CONFIG_OPTION
+def dev(file: Path | None, port: int | None, config_path: Path | None) -> None:
+    """Serve a plugin that you write over the devnet, again after each save.
 
-    log = logging.getLogger("quoteway")
-    level = log.level
-    log.setLevel(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        log.setLevel(level)
+    Without --plugin the sources of plugins in editable installations are watched. The devnet keeps its state.
+    Every request is logged, and every time that a plugin blocks the server.
+    """
+    from quoteway.server.dev import run
 
-
-def _config(path: Path | None, *, no_devnet: bool = False, **server: str | int | None) -> Config:
-    from importlib_metadata import entry_points
-
-    from quoteway.config.loading import load_config
-    from quoteway.hookspecs import ENTRY_POINT_GROUP
-
-    config = load_config(path, server={name: value for name, value in server.items() if value is not None})
-    # A section for a plugin that is not installed is an error.
-    if no_devnet and entry_points(group=ENTRY_POINT_GROUP, name="devnet"):
-        devnet = {**config.plugin_sections.get("devnet", {}), "enabled": False}
-        return replace(config, plugin_sections={**config.plugin_sections, "devnet": devnet})
-    return config
-
-
-def _announce(gateway: Gateway, url: str) -> None:
-    """Prints what is served, once the providers are up."""
-    registry = gateway.registry
-    enabled = sorted({entry.provider.id for entry in registry.providers if entry.enabled})
-    networks = [network.slug for network in gateway.runtime.networks]
-    lines = [
-        "",
-        f"  Quoteway is serving on {url}",
-        f"    networks   {', '.join(networks) or 'none (give one an RPC URL in quoteway.toml)'}",
-        f"    providers  {', '.join(enabled) or 'none'}",
-    ]
-    for plugin in registry.plugins:
-        if plugin.reason not in (None, "not_selected"):
-            detail = (plugin.detail or "no detail").splitlines()[0][:160]
-            lines.append(f"    not up     {plugin.name}: {plugin.reason} ({detail})")
-    lines += ["", "  Try:", f"    curl -s {url}/v2/providers", f"    curl -s '{url}/v2/tokens?limit=5'", ""]
-    click.echo("\n".join(lines), err=True)
+    run(configured(config_path, port=port), file)
 
 
 @main.command()
 @CONFIG_OPTION
-@_quiet()
+@quiet()
 def providers(config_path: Path | None) -> None:
     """Plugins and providers of this installation, with the reason where one is not enabled."""
     from quoteway.host.states import networks_of
     from quoteway.server.doctor import loaded
 
-    gateway = loaded(_config(config_path))
+    gateway = loaded(configured(config_path))
     rows = [("PROVIDER", "CAPABILITY", "NETWORKS", "PLUGIN", "STATE", "REASON")]
     for entry in gateway.registry.providers:
         networks = ",".join(map(str, sorted(networks_of(entry.provider)))) or "-"
@@ -201,15 +174,43 @@ def providers(config_path: Path | None) -> None:
 
 
 @main.command()
+@click.argument("kind", type=click.Choice([*KINDS]))
+@click.argument("name")
+@click.option(
+    "--into",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path(),
+    help="Folder to make the plugin's folder in (the current one).",
+)
+def new(kind: str, name: str, into: Path) -> None:
+    """Write a new plugin: a working provider of KIND with tests, configuration and CI workflows.
+
+    NAME is the plugin's: its folder and distribution are quoteway-NAME.
+    """
+    folder = write_plugin(kind, name, into)
+    lines = [
+        f"Wrote {folder}: {KINDS[kind].summary[0].lower()}{KINDS[kind].summary[1:]}.",
+        "",
+        "Next:",
+        f"  cd {shlex.quote(str(folder))}",
+        "  python -m pip install -e '.[test]'",
+        "  python -m pytest",
+        "",
+        "README.md says how to run and publish it.",
+    ]
+    click.echo("\n".join(lines))
+
+
+@main.command()
 @click.argument("plugin")
 @CONFIG_OPTION
-@_quiet()
+@quiet()
 def calls(plugin: str, config_path: Path | None) -> None:
     """What a plugin says that the calls of its contracts mean, and the digest to pin."""
     from quoteway.evm.calls.registry import digest_of
     from quoteway.server.doctor import loaded
 
-    gateway = loaded(_config(config_path))
+    gateway = loaded(configured(config_path))
     described = gateway.described.get(plugin, ())
     if not described:
         raise click.ClickException(f"plugin {plugin!r} describes no calls")
@@ -226,44 +227,21 @@ def calls(plugin: str, config_path: Path | None) -> None:
     click.echo(f"{digest} is {'pinned' if pinned else 'not pinned: add it to [calls] pinned to trust it'}")
 
 
-@main.group()
-def plugins() -> None:
-    """The installed plugins."""
-
-
-@plugins.command()
-@CONFIG_OPTION
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File to write ([plugins] lock, else quoteway.lock).",
-)
-def lock(config_path: Path | None, output: Path | None) -> None:
-    """Write the lock file: the plugins that the configuration selects, as they are installed now."""
-    from quoteway.engine.gateway import Gateway
-    from quoteway.host.plugin_lock import lock_text
-
-    config = _config(config_path)
-    found = Gateway(config).registry.plugins  # found, not imported: nothing of them has run before
-    entries = [plugin for plugin in found if plugin.reason is None and found.selects(plugin)]
-    path = output or config.plugin_lock or Path("quoteway.lock")
-    path.write_text(lock_text(entries), encoding="utf-8")
-    click.echo(f"locked {', '.join(entry.name for entry in entries) or 'nothing'} in {path}")
-
-
 def _status(plugin: PluginEntry, reason: str | None) -> tuple[str, str, str]:
     return f"{plugin.name} {plugin.version}", plugin.state.value, reason or "-"
 
 
 @main.command("config")
 @CONFIG_OPTION
-def show_config(config_path: Path | None) -> None:
+def showconfigured(config_path: Path | None) -> None:
     """The configuration in force, secrets hidden."""
     import orjson
 
     from quoteway.config.loading import redacted
 
-    click.echo(orjson.dumps(redacted(_config(config_path)), option=orjson.OPT_INDENT_2, default=str).decode())
+    click.echo(
+        orjson.dumps(redacted(configured(config_path)), option=orjson.OPT_INDENT_2, default=str).decode()
+    )
 
 
 @main.command()
@@ -278,7 +256,7 @@ def openapi() -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 @click.option("--rpc", "rpc_url", help="A node that has the state of the quote's block (the configured one).")
 @CONFIG_OPTION
-@_quiet()
+@quiet()
 def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> None:
     """Check the certificate of a saved swap quote against the chain.
 
@@ -290,7 +268,7 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
     from quoteway.server.verify_quote import CannotVerify, verify
 
     try:
-        found = asyncio.run(verify(_config(config_path), file, rpc_url))
+        found = asyncio.run(verify(configured(config_path), file, rpc_url))
     except CannotVerify as error:
         click.echo(f"quoteway: {error}", err=True)
         sys.exit(2)
@@ -305,7 +283,7 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
 @main.command()
 @CONFIG_OPTION
 @click.option("--url", help="A running server to ask too, with the first of [auth] keys.")
-@_quiet()
+@quiet()
 def doctor(config_path: Path | None, url: str | None) -> None:
     """Check what a deployment needs; exit 1 when something is wrong."""
     import asyncio

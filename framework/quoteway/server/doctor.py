@@ -22,7 +22,7 @@ from quoteway.guard.findings import is_address
 from quoteway.host.states import NotEnabled, networks_of
 from quoteway.networks import Network
 from quoteway.server.endpoint_checks import Node, behind, described, measure_heads
-from quoteway.server.serve import check_store
+from quoteway.server.supervisor import check_store
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,13 +28,14 @@ LEFT_BEHIND_S = 1.0
 class Stopping:
     """The stop of one process. ``requested`` is set by the first of the signals, or by ``request``.
 
+    ``at_once`` is set too when nobody should be waited for: after SIGINT, a second signal, or a request.
     The process ends within ``timeout_s`` and ``GRACE_S`` seconds of the request. Used as a context manager
     around all that the service does, the closing of the event loop included; inside it, ``served`` says that
     only plugins can still be at work.
     """
 
     def __init__(self, timeout_s: float) -> None:
-        self.requested = asyncio.Event()
+        self.requested, self.at_once = asyncio.Event(), asyncio.Event()
         self._most_s = timeout_s + GRACE_S
         self._loop: asyncio.AbstractEventLoop | None = None
         self._begun, self._served, self._ended = (threading.Event() for _ in range(3))
@@ -58,14 +59,24 @@ class Stopping:
         """
         self._loop = asyncio.get_running_loop()
         for name in signals:
-            signal.signal(name, lambda number, frame: self.request())
+            signal.signal(name, self._on_signal)
 
     def request(self) -> None:
-        """Begins to stop. May be called in any thread and more than once."""
+        """Begins to stop, at once. May be called in any thread and more than once."""
+        self._set(self.at_once)
+        self._set(self.requested)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT or self._begun.is_set():
+            self.request()
+        else:
+            self._set(self.requested)
+
+    def _set(self, event: asyncio.Event) -> None:
         self._begun.set()
         assert self._loop is not None
         with contextlib.suppress(RuntimeError):  # the loop is closed: it stops already
-            self._loop.call_soon_threadsafe(self.requested.set)
+            self._loop.call_soon_threadsafe(event.set)
 
     def served(self) -> None:
         """Tells that the service has ended, and only what plugins left behind is still running."""

@@ -87,6 +87,15 @@ contract SolidlyExchange {
         return factory == address(this) ? getPool[tokenA][tokenB][stable] : address(0);
     }
 
+    function getAmountsOut(uint256 amountIn, Route[] calldata routes) external view returns (uint256[] memory amounts) {
+        amounts = new uint256[](routes.length + 1);
+        amounts[0] = amountIn;
+        for (uint256 i = 0; i < routes.length; i++) {
+            (SolidlyMaths.Pool memory state, address token0) = _state(_poolOf(routes[i]));
+            amounts[i + 1] = MATHS.swap(state, routes[i].from == token0, amounts[i]);
+        }
+    }
+
     function swapExactTokensForTokens(
         uint256 amountIn,
         uint256 amountOutMin,

@@ -26,6 +26,7 @@ from importlib_metadata import EntryPoint
 
 from quoteway.config.model import CallsConfig, Config, PluginsConfig, QuotesConfig, ServerConfig
 from quoteway.context import PRICE_WAIT_S
+from quoteway.deadlines import ends_at_s
 from quoteway.errors import ConfigError, GatewayError
 from quoteway.evm.calls.registry import CallRegistry, digest_of
 from quoteway.evm.chain import RpcChain
@@ -215,6 +216,8 @@ class Child:
         )
         for _, manager in self._registry.plugins.ask("quoteway_lifespan"):
             await self._lifespan.enter_async_context(manager)
+        if self._entry.reason is None and self._entry.context is not None:
+            self._entry.context.background.start()
         return None if self._entry.reason is None else self._refused()
 
     async def _stop(self) -> None:
@@ -222,6 +225,8 @@ class Child:
             await self._lifespan.aclose()
         except Exception:
             log.exception("plugin %r failed while stopping", self._entry.name)
+        finally:
+            await self._entry.close()
 
     # --- while it runs --------------------------------------------------------------------------------------
 
@@ -232,7 +237,10 @@ class Child:
         method: str,
         arguments: Sequence[Any],
         named: Mapping[str, Any],
+        left_s: float | None,
     ) -> Any:
+        if left_s is not None:
+            ends_at_s.set(asyncio.get_running_loop().time() + left_s)
         provider = self._providers[capability, provider_id]
         return await getattr(provider, method)(*arguments, **named)
 

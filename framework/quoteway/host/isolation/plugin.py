@@ -13,6 +13,7 @@ from typing import Any
 
 from marshmallow import Schema
 
+from quoteway.deadlines import seconds_left
 from quoteway.errors import GatewayError, UpstreamError
 from quoteway.hookspecs import hookimpl
 from quoteway.host.isolation.codec import Uncodable
@@ -341,7 +342,8 @@ class IsolatedPlugin:
         await self._up.wait()  # other plugins may call it while they start
         if self._link is None:
             raise gone()
-        return await self._link.ask("call", provider.capability.value, provider.id, method, arguments, named)
+        called = provider.capability.value, provider.id, method, arguments, named
+        return await self._link.ask("call", *called, seconds_left())
 
     async def _serve(self, verb: str, arguments: tuple[Any, ...]) -> Any:
         """Answers the plugin: what its context gives it of the server."""

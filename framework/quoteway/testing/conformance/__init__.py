@@ -7,6 +7,8 @@ and the fixtures named in the docstring of its suite. pytest collects the tests 
 from quoteway.testing.conformance.catalogs import CatalogConformance
 from quoteway.testing.conformance.liquidity import LiquidityConformance
 from quoteway.testing.conformance.pools import PoolConformance
+from quoteway.testing.conformance.prices import PriceConformance
+from quoteway.testing.conformance.rpc import RpcConformance
 from quoteway.testing.conformance.swaps import SwapConformance
 from quoteway.testing.conformance.vaults import VaultConformance
 
@@ -14,6 +16,8 @@ __all__ = [
     "CatalogConformance",
     "LiquidityConformance",
     "PoolConformance",
+    "PriceConformance",
+    "RpcConformance",
     "SwapConformance",
     "VaultConformance",
 ]

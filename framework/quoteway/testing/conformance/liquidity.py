@@ -36,13 +36,7 @@ class LiquidityConformance(ProviderConformance):
         self, gateway: Gateway, provider: LiquiditySource, pairs: Sequence[tuple[int, Address, Address]]
     ) -> list[Any]:
         """The pools of all pairs at the newest block."""
-        found: dict[tuple[int, str, Address, Address], Any] = {}
-        for chain_id, a, b in pairs:
-            block = await gateway.runtime.chain(chain_id).head()
-            pools: Sequence[Any] = checked_pools(provider, await provider.pools(chain_id, a, b, block))
-            assert any(pool.has_liquidity for pool in pools), f"no pool with liquidity between {a} and {b}"
-            found |= {(chain_id, pool.id, pool.token0, pool.token1): pool for pool in pools}
-        return [*found.values()]
+        return await pools_of(gateway, provider, pairs)
 
     async def test_pools_are_the_same_objects_until_they_change(
         self, gateway: Gateway, provider: LiquiditySource, pairs: Sequence[tuple[int, Address, Address]]
@@ -105,6 +99,19 @@ class LiquidityConformance(ProviderConformance):
                     # Contracts may round an input up twice, as UniswapV2Library.getAmountIn does.
                     assert needed <= amount + 1, f"{name} for {needed}, where {amount} suffices"
                     assert (_given(pool, zero_for_one, needed) or 0) >= got, f"{name} is not given"
+
+
+async def pools_of(
+    gateway: Gateway, provider: LiquiditySource, pairs: Sequence[tuple[int, Address, Address]]
+) -> list[Any]:
+    """Returns the pools of all pairs at the newest block; each pair must have one with liquidity."""
+    found: dict[tuple[int, str, Address, Address], Any] = {}
+    for chain_id, a, b in pairs:
+        block = await gateway.runtime.chain(chain_id).head()
+        pools: Sequence[Any] = checked_pools(provider, await provider.pools(chain_id, a, b, block))
+        assert any(pool.has_liquidity for pool in pools), f"no pool with liquidity between {a} and {b}"
+        found |= {(chain_id, pool.id, pool.token0, pool.token1): pool for pool in pools}
+    return [*found.values()]
 
 
 def curve_output(curve: Any, amount_in: int) -> Fraction:

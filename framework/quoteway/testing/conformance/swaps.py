@@ -42,17 +42,23 @@ class SwapConformance(MovementConformance):
         """Buys what each case sells for, where the provider quotes exact outputs."""
         if not provider.exact_out:
             return
+        asked = bought = 0
         for case in cases:
             if case.amount_out is not None or case.is_cross_chain:
                 continue
             likely = await provider.quote(case)
             assert likely is not None, f"no quote for {case}"
             request = replace(case, amount_in=0, amount_out=likely.outputs[0].amount)
+            asked += 1
+            if await provider.quote(request) is None:
+                continue  # it has no route for this output
+            bought += 1
             quote, sealed = await self.sealed(gateway, request)
             check_quote(provider, request, quote)
             action = await gateway.building.action(sealed, acknowledged=CODES)
             self._simulated(quote, action, request)
             await self._executed(fresh_devnet, gateway, quote, action, request)
+        assert bought or not asked, "it says that it quotes exact outputs, and quotes none"
 
     async def test_limits_that_it_honours_are_kept(
         self, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
@@ -108,6 +114,8 @@ class SwapConformance(MovementConformance):
             assert likely is not None, f"no quote for {case}"
             fee = IntegratorFee(_FEE_BPS, STRANGER)
             request = replace(case, amount_in=0, amount_out=likely.outputs[0].amount, fee=fee)
+            if await provider.quote(replace(request, fee=None)) is None:
+                continue  # it has no route for this output
             try:
                 quote, sealed = await self.sealed(gateway, request)
             except InvalidRequest:

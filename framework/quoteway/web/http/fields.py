@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar, cast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeVar, cast
 
 from marshmallow import fields
 
 from quoteway.errors import Reason
 from quoteway.evm.address import is_native_alias, parse_address
-from quoteway.models import MAX_UINT256, NATIVE
+from quoteway.models import MAX_UINT256, NATIVE, Address
 from quoteway.networks import Network
 from quoteway.web.http.schema import RequestSchema, refuse
 
@@ -21,6 +22,17 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,17})")
 ADDRESS: Mapping[str, str] = {"type": "string", "pattern": "^0x[0-9a-fA-F]{40}$"}
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name that stands for an address in a request. Of ``places``, the members that may name the network on
+    which it is a name, the first one that is given counts.
+    """
+
+    kind: Literal["token", "account"]
+    text: str
+    places: tuple[str, ...]
 
 
 class Member(fields.Field[T], ABC):
@@ -37,6 +49,14 @@ class Member(fields.Field[T], ABC):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> T:
         return self.parse(value)
+
+    def names(self, value: Any) -> Iterator[tuple[str, Name]]:
+        """Yields the names in a value that ``parse`` accepts, with the words that say where: ``item 2 ``."""
+        return iter(())
+
+    def with_addresses(self, value: Any, found: Mapping[Name, Address]) -> Any:
+        """Returns the value with addresses in place of its names."""
+        return value
 
 
 class Text(Member[str]):
@@ -123,6 +143,14 @@ class ListOf(Member[tuple[Any, ...]]):
             raise refuse(Reason.OUT_OF_RANGE, f"must have {self.least} to {self.most} items")
         return tuple(dict.fromkeys(map(self.item.parse, value)))
 
+    def names(self, value: Any) -> Iterator[tuple[str, Name]]:
+        for at, item in enumerate(value, 1):
+            for _, name in self.item.names(item):
+                yield f"item {at} ", name
+
+    def with_addresses(self, value: Any, found: Mapping[Name, Address]) -> Any:
+        return [self.item.with_addresses(item, found) for item in value]
+
 
 class Action(Choice):
     """One of the actions of a resource."""
@@ -187,8 +215,15 @@ class AddressField(Member[str]):
     zero address; ``zero`` allows the zero address to mean "none".
     """
 
-    def __init__(self, description: str, *, native: bool = False, zero: bool = False, **kwargs: Any) -> None:
-        schema = {"type": "string", "pattern": r"^(native|0x[0-9a-fA-F]{40})$"} if native else ADDRESS
+    def __init__(
+        self,
+        description: str,
+        *,
+        native: bool = False,
+        zero: bool = False,
+        schema: Mapping[str, Any] = ADDRESS,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(description, schema=schema, **kwargs)
         self.native = native
         self.zero = zero
@@ -336,21 +371,3 @@ class HexField(Member[bytes]):
             expected = f"{self.low} bytes" if self.low == self.high else f"{self.low} to {self.high} bytes"
             raise refuse(Reason.OUT_OF_RANGE, f"must be {expected}")
         return raw
-
-
-class AddressesField(Member[tuple[str, ...]]):
-    """Comma-separated token addresses; the zero address is the native coin."""
-
-    def __init__(self, description: str, most: int, **kwargs: Any) -> None:
-        super().__init__(description, schema={"type": "string", "maxLength": 43 * most}, **kwargs)
-        self._most = most
-
-    def parse(self, value: Any) -> tuple[str, ...]:
-        parts = str(value).split(",")
-        if len(parts) > self._most:
-            raise refuse(Reason.OUT_OF_RANGE, f"must name at most {self._most} tokens")
-        try:
-            found = (NATIVE if is_native_alias(part) else parse_address(part) for part in parts)
-            return tuple(dict.fromkeys(found))
-        except ValueError as error:
-            raise refuse(Reason.INVALID_FORMAT, f"must be addresses separated by commas: {error}") from None

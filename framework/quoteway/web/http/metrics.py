@@ -98,6 +98,7 @@ class Metrics:
             multiprocess_mode="livesum",
         )
         self._upstreams = UpstreamMetrics(own)
+        self._of_plugins: list[CollectorRegistry] = []
         self.sockets = SocketMetrics(own)
         self._bound_calls: dict[tuple[str, ...], tuple[Counter, Histogram]] = {}
         self._bound: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
@@ -130,8 +131,8 @@ class Metrics:
         self._stalled_seconds.labels(stall.blame.plugin).inc(stall.duration_s)
 
     def show(self, registry: Registry, counts: Mapping[tuple[str, str, str], int], *, ready: bool) -> None:
-        """Sets what is not counted here: readiness, what is enabled, breakers, lost events, and ``counts`` of
-        plugins.
+        """Sets what is not counted here: readiness, what is enabled, breakers, lost events, and what plugins
+        measure and count (``counts``).
         """
         self._ready.set(ready)
         for plugin in registry.plugins:
@@ -146,6 +147,7 @@ class Metrics:
             self._dropped.labels(observer.entry.name).set(observer.dropped)
         for labels, count in counts.items():
             self._events.labels(*labels).set(count)
+        self._of_plugins = [plugin.context.metrics.registry for plugin in registry.plugins if plugin.context]
 
     def show_upstreams(self, rows: Sequence[tuple[RpcUpstream, UpstreamHealth]], networks: Networks) -> None:
         """Sets what RPC upstreams say of their nodes."""
@@ -162,4 +164,4 @@ class Metrics:
             every = CollectorRegistry()
             MultiProcessCollector(every)  # type: ignore[no-untyped-call]  # not annotated upstream
             return generate_latest(every)
-        return generate_latest(self.registry)
+        return b"".join(map(generate_latest, (self.registry, *self._of_plugins)))

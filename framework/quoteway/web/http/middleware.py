@@ -26,7 +26,7 @@ from quoteway.web.http.compression import compress
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
-from quoteway.web.http.operation import CALLER, COUNTED, REQUEST_ID, Group, Operation
+from quoteway.web.http.operation import CALLER, COUNTED, PROVIDER, REQUEST_ID, Group, Operation
 from quoteway.web.http.origins import Hosts, Origins, is_local
 
 if TYPE_CHECKING:
@@ -163,7 +163,8 @@ class Middleware:
         response.headers.extend(self.allowed_origin(request.method, headers))
         # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
         route = operation.path if operation is not None else _route(request)
-        self.answered(route, request.method, response.status, started, request_id, trace)
+        provider = request.get(PROVIDER)
+        self.answered(route, request.method, response.status, started, request_id, trace, provider)
         return response
 
     async def _answer(self, request: web.Request, handler: Next) -> web.StreamResponse:
@@ -206,9 +207,19 @@ class Middleware:
             out["traceparent"] = trace
 
     def answered(
-        self, route: str, method: str, status: int, started: float, request_id: str, trace: str | None
+        self,
+        route: str,
+        method: str,
+        status: int,
+        started: float,
+        request_id: str,
+        trace: str | None,
+        provider: str | None = None,
     ) -> None:
-        """Counts an answer to a request that began at ``started``, and logs it."""
+        """Counts an answer to a request that began at ``started``, and logs it.
+
+        ``provider`` is that of an answered quote or action.
+        """
         duration_s = time.monotonic() - started
         if status != 101:  # a WebSocket, which lasts for hours
             self._metrics.answered(route, method, status, duration_s)
@@ -222,6 +233,7 @@ class Middleware:
                 "status": status,
                 "duration_ms": round(duration_s * 1_000, 2),
                 "request_id": request_id,
+                **({"provider": provider} if provider else {}),
                 **({"trace": trace[3:35]} if trace else {}),
             }
             log.log(level, "request", extra=extra)

@@ -23,6 +23,7 @@ from quoteway.providers import Provider
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.limits import Counted
+from quoteway.web.http.names import with_addresses
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.wire.view import View, camel_case
 
@@ -32,6 +33,8 @@ Group = Literal["quotes", "catalog", "rpc"]
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id", str)
 COUNTED: web.RequestKey[Counted] = web.RequestKey("counted", Counted)
 CALLER: web.RequestKey[str] = web.RequestKey("caller", str)
+PROVIDER: web.RequestKey[str] = web.RequestKey("provider", str)
+"""The provider of the quote or action that was answered, for the log."""
 """What the middleware keeps with a request: its id, what counts it where a limit holds, and who sent it."""
 
 NO_STORE: Mapping[str, str] = {"Cache-Control": "no-store"}
@@ -164,15 +167,21 @@ class Operation:
                     request, limit_bytes=limit, timeout_s=timeout_s, may_be_empty=not self.body_required
                 )
             asked = _single(request) if query is not None else {}
-            loaded = _load((path, dict(request.match_info)), (query, asked), (body, raw))
+            in_path, in_query, in_body = _load((path, dict(request.match_info)), (query, asked), (body, raw))
             # The request has arrived in full only here: all chain reads that follow are at a head read later.
             with request_arrival() if self.group == "quotes" else contextlib.nullcontext():
-                return await answered(Call(gateway, request, self, *loaded))
+                if query is not None:
+                    in_query = await with_addresses(gateway, query, asked, in_query, in_path)
+                if body is not None:
+                    in_body = await with_addresses(gateway, body, raw, in_body, in_path)
+                return await answered(Call(gateway, request, self, in_path, in_query, in_body))
 
         async def answered(call: Call) -> web.StreamResponse:
             answer = await handler(call)
             if isinstance(answer, web.Response):
                 return answer
+            if self.group == "quotes" and isinstance(answer.get("provider"), str):
+                call.request[PROVIDER] = answer["provider"]
             return json_response(orjson.dumps(answer), self.status, NO_STORE)
 
         return handle

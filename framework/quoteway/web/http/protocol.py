@@ -42,12 +42,13 @@ class EnvelopeHandler(RequestHandler):
         "_rest",
         "_send_deadline",
         "_send_timeout_s",
+        "_server",
         "_unanswered",
     )
 
     def __init__(
         self,
-        manager: web.Server,
+        manager: EnvelopeServer,
         *,
         loop: asyncio.AbstractEventLoop,
         send_timeout_s: float,
@@ -64,6 +65,7 @@ class EnvelopeHandler(RequestHandler):
         """What has arrived meanwhile."""
         self._unanswered = 0
         """Requests that aiohttp has read and not answered yet."""
+        self._server = manager
         self._rest: int | None = 0 if light is not None else None
         """The bytes that are missing of the body of the last request; None when that is not known."""
 
@@ -102,7 +104,7 @@ class EnvelopeHandler(RequestHandler):
 
         It need not wait for it yet: clients are quicker than its way from an answer to the next request.
         """
-        ends = self._close or self._force_close or self._paused or self._upgraded
+        ends = self._close or self._force_close or self._paused or self._upgraded or self._server.draining
         return not (self._unanswered or ends) and self.transport is not None
 
     async def _handle_request(self, *args: Any) -> tuple[web.StreamResponse, bool]:
@@ -258,6 +260,8 @@ class EnvelopeHandler(RequestHandler):
         if isinstance(resp, web.HTTPException):
             request_id = new_request_id()
             resp = _closing(error_response(from_http_exception(resp), request_id), request_id)
+        if self._server.draining and not resp.prepared:
+            resp.force_close()
         return RequestHandler.finish_response(self, request, resp, start_time)
 
     def pause_writing(self) -> None:
@@ -319,6 +323,8 @@ class EnvelopeServer(web.Server):
         **kwargs: Any,
     ) -> None:
         super().__init__(handler, **kwargs)
+        self.draining = False
+        """Whether each answer tells the client to close its connection."""
         self._light = light
         self._max_connections = max_connections
         self._max_per_address = max_per_address

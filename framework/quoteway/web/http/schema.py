@@ -67,20 +67,20 @@ class RequestSchema(WireSchema):
     def __init__(self, networks: Callable[[], Networks]) -> None:
         super().__init__()
         self.networks = networks
+        self.members = {member.data_key or name: member for name, member in self.fields.items()}
+        """Its fields by their names on the wire."""
 
     @pre_load
     def drop_empty(self, data: Mapping[str, Any], **kwargs: Any) -> dict[str, Any]:
-        known = {member.data_key for member in self.fields.values()}
-        return {name: value for name, value in data.items() if value != "" or name not in known}
+        return {name: value for name, value in data.items() if value != "" or name not in self.members}
 
     def accept(self, data: Mapping[str, Any]) -> dict[str, Any]:
         """The loaded members. Raises ``InvalidRequest`` (422) listing those refused, known ones first."""
         try:
             loaded: dict[str, Any] = self.load(data)
         except ValidationError as error:
-            names = [member.data_key or name for name, member in self.fields.items()]
-            found = sorted(error.messages_dict.items(), key=lambda each: each[0] not in names)
-            raise invalid(*islice(_field_errors(found, names), MOST_REFUSED)) from None
+            found = sorted(error.messages_dict.items(), key=lambda each: each[0] not in self.members)
+            raise invalid(*islice(_field_errors(found, self.members), MOST_REFUSED)) from None
         return loaded
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from quoteway.engine.activity import activity
 from quoteway.errors import FieldError, Reason
 from quoteway.networks import Network
-from quoteway.web.http.fields import AddressField, NetworkField, QueryInteger, Text
+from quoteway.web.http.fields import NetworkField, QueryInteger, Text
+from quoteway.web.http.name_fields import AccountField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.resources.catalog import cursor_of, read_cursor
@@ -16,7 +17,7 @@ MOST_TRANSACTIONS = 50
 
 
 class ActivityQuery(RequestSchema):
-    wallet = AddressField("Account whose transactions are listed", required=True)
+    wallet = AccountField("Account whose transactions are listed", required=True)
     network = NetworkField("Network to read", required=True)
     cursor = Text("Value of `nextCursor` of the page before", max_length=400)
     limit = QueryInteger("Number of transactions on a page", 1, MOST_TRANSACTIONS, load_default=25)

@@ -14,10 +14,11 @@ from quoteway.evm.address import parse_address
 from quoteway.models import NATIVE, Address, Token
 from quoteway.networks import Network
 from quoteway.web.http import fields
-from quoteway.web.http.fields import AddressField, Member, NetworkField
+from quoteway.web.http.fields import Member, Name, NetworkField
+from quoteway.web.http.freshness import FreshBody, FreshQuery, at_least
+from quoteway.web.http.name_fields import AccountField, TokenField, is_named_token
 from quoteway.web.http.operation import Call, get, post
 from quoteway.web.http.schema import refuse
-from quoteway.web.resources.freshness import FreshBody, FreshQuery, at_least
 from quoteway.web.resources.wallet_reads import (
     MAX_TOKENS,
     NO_TOKEN,
@@ -36,11 +37,12 @@ from quoteway.web.wire.view import Wire
 MAX_READS = 6_000
 """Of one request, over all its networks: some 20 calls of a node."""
 MAX_REVOKED = 20
+_TOKEN = TokenField("Token of the approval")
 CALL_FAILED, LOGS_UNAVAILABLE = "call_failed", "logs_unavailable"
 
 
 class ApprovalsQuery(FreshQuery):
-    wallet = AddressField("Account whose approvals are listed", required=True)
+    wallet = AccountField("Account whose approvals are listed", required=True)
     network = NetworkField("Network to read. Left out: all")
     tokens = tokens_field()
 
@@ -58,7 +60,7 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
             "additionalProperties": False,
             "required": ["token", "spender"],
             "properties": {
-                "token": {**fields.ADDRESS, "description": "Token of the approval"},
+                "token": {**_TOKEN.metadata},
                 "spender": {**fields.ADDRESS, "description": "Account that may take the token now"},
                 "kind": {
                     "type": "string",
@@ -82,16 +84,25 @@ class GrantsField(Member[tuple[GrantKey, ...]]):
         if item.get("kind", "erc20") not in self.kinds:
             raise refuse(Reason.INVALID_FORMAT, shape)
         try:
-            token, spender = (parse_address(str(item[name])) for name in ("token", "spender"))
+            named, spender = str(item["token"]), parse_address(str(item["spender"]))
+            token = named if is_named_token(named) else parse_address(named)
         except ValueError as error:
             raise refuse(Reason.INVALID_FORMAT, f"must have addresses: {error}") from None
         if item.get("kind") == "permit2":
             return token, permit2.ADDRESS, spender
         return token, spender, None
 
+    def names(self, value: Any) -> Iterator[tuple[str, Name]]:
+        for at, item in enumerate(value, 1):
+            for _, name in _TOKEN.names(item["token"]):
+                yield f"item {at} ", name
+
+    def with_addresses(self, value: Any, found: Mapping[Name, Address]) -> Any:
+        return [{**item, "token": _TOKEN.with_addresses(item["token"], found)} for item in value]
+
 
 class RevokeBody(FreshBody):
-    address = AddressField("Account that signs, and whose approvals end", required=True)
+    address = AccountField("Account that signs, and whose approvals end", required=True)
     network = NetworkField("Network of the approvals", required=True)
     approvals = GrantsField("Approvals to revoke, as `GET /v2/portfolio/approvals` shows them", required=True)
 
@@ -194,7 +205,7 @@ def _shown(
 )
 async def create_revocation(call: Call) -> Wire:
     network: Network = call.body["network"]
-    async with at_least(call, network.chain_id, call.body):
+    async with at_least(call.gateway, network.chain_id, call.body):
         action = await call.gateway.building.revoke(
             network.chain_id, call.body["address"], call.body["approvals"]
         )

@@ -12,9 +12,10 @@ from quoteway.evm.holdings import Holding, Holdings, read_holdings
 from quoteway.models import NATIVE, Address, Block, Price, Token
 from quoteway.networks import Network
 from quoteway.pricing.valuation import Valuation, total
-from quoteway.web.http.fields import AddressField, ListOf, NetworkField, QueryBoolean, StrictBoolean
+from quoteway.web.http.fields import ListOf, NetworkField, QueryBoolean, StrictBoolean
+from quoteway.web.http.freshness import FreshBody, FreshQuery
+from quoteway.web.http.name_fields import NAMES, AccountField, TokenField
 from quoteway.web.http.operation import Call, get, post
-from quoteway.web.resources.freshness import FreshBody, FreshQuery
 from quoteway.web.resources.wallet_reads import (
     MAX_TOKENS,
     NO_TOKEN,
@@ -67,7 +68,7 @@ _MEMBERS = (
 
 
 class BalancesQuery(FreshQuery):
-    wallet = AddressField("Account whose balances are read", required=True)
+    wallet = AccountField("Account whose balances are read", required=True)
     network = NetworkField("Network to read. Left out: all")
     tokens = tokens_field()
     include_native = QueryBoolean(_INCLUDE_NATIVE, load_default=True)
@@ -76,13 +77,14 @@ class BalancesQuery(FreshQuery):
 
 class BalancesBody(FreshBody):
     wallets = ListOf(
-        "Accounts whose balances are read", AddressField("A wallet"), MAX_WALLETS, least=1, required=True
+        "Accounts whose balances are read", AccountField("A wallet"), MAX_WALLETS, least=1, required=True
     )
     network = NetworkField("Network to read. Left out: all")
     tokens = ListOf(
-        f"Token addresses, at most {MAX_TOKENS} over all networks; the zero address is the native coin. Left "
-        "out: the tokens listed by this deployment, of which only those held are shown.",
-        AddressField("A token", native=True, zero=True),
+        f"Tokens, at most {MAX_TOKENS} over all networks, by address, `native` or the zero address for the "
+        f"native coin, and with `network` {NAMES}. Left out: the tokens listed by this deployment, of which "
+        "only those held are shown.",
+        TokenField("A token", native=True, zero=True),
         MAX_TOKENS,
         least=1,
     )

@@ -11,6 +11,8 @@ import orjson
 from aiohttp import web
 
 from quoteway.errors import FieldError, Reason, UpstreamError
+from quoteway.evm.address import is_native_alias
+from quoteway.evm.asset_ids import ETHER, AssetId, parse_asset_id
 from quoteway.host.lists import ListKind, Merged, Scope
 from quoteway.host.missing_contracts import missing_error
 from quoteway.host.outcomes import Outcome
@@ -272,9 +274,18 @@ def sort_field(*members: str) -> Choice:
 
 
 def names_token(text: str, token: Token) -> bool:
-    """Whether a filter's text is this token's symbol or address, in any case."""
+    """Whether a filter's text is this token's symbol or address, in any case, its CAIP-19 id, or ``native``
+    for a native coin. Ether alone has an id among coins."""
     lowered = text.lower()
-    return lowered in (token.address.lower(), (token.symbol or "").lower())
+    if lowered in (token.address.lower(), (token.symbol or "").lower()):
+        return True
+    if token.is_native and is_native_alias(text):
+        return True
+    try:
+        asset = parse_asset_id(text)
+    except ValueError:
+        return False
+    return asset == AssetId(token.chain_id, token.address) and not (token.is_native and token.symbol != ETHER)
 
 
 def matches(item: object, query: Mapping[str, Any], *members: str) -> bool:

@@ -13,9 +13,10 @@ from quoteway.errors import Reason
 from quoteway.models import MAX_UINT256, Capability, SwapRequest
 from quoteway.networks import Network
 from quoteway.web.http import fields
+from quoteway.web.http.freshness import FreshQuery, at_least
+from quoteway.web.http.name_fields import TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import refuse
-from quoteway.web.resources.freshness import FreshQuery, at_least
 from quoteway.web.resources.integrator_fees import FeeQuery, fee_in
 from quoteway.web.resources.swaps import EITHER_AMOUNT, SIDE, amounts_of, tokens_of
 from quoteway.web.wire.indications import SwapDepth, SwapPrice
@@ -28,16 +29,8 @@ class PairQuery(FeeQuery, FreshQuery):
     """Two tokens of one network."""
 
     network = fields.NetworkField("Network of both tokens", required=True)
-    from_token = fields.AddressField(
-        "Token to sell: an ERC-20 address; `native` or the zero address for the native coin",
-        native=True,
-        required=True,
-    )
-    to_token = fields.AddressField(
-        "Token to buy: an ERC-20 address; `native` or the zero address for the native coin",
-        native=True,
-        required=True,
-    )
+    from_token = TokenField("Token to sell", native=True, required=True)
+    to_token = TokenField("Token to buy", native=True, required=True)
 
     @validates_schema
     def check_tokens(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -93,7 +86,7 @@ async def _request_of(call: Call) -> SwapRequest:
     description="Needs no wallet. Nothing is simulated, and there is no quoteId: request a quote to trade.",
 )
 async def get_swap_price(call: Call) -> Wire:
-    async with at_least(call, call.query["network"].chain_id, call.query):
+    async with at_least(call.gateway, call.query["network"].chain_id, call.query):
         found = await indicate(call.gateway.quoting, await _request_of(call))
     return SwapPrice.render(found, call.networks)
 
@@ -111,7 +104,7 @@ async def get_swap_depth(call: Call) -> Wire:
     amounts = [call.query["amount"] * 10**step for step in range(call.query["rungs"])]
     await call.count_further(len(amounts) - 1)
     chain_id = call.query["network"].chain_id
-    async with at_least(call, chain_id, call.query):
+    async with at_least(call.gateway, chain_id, call.query):
         request = await _request_of(call)
         rungs = await ladder(call.gateway.quoting, request, amounts)
     block = await call.gateway.runtime.chain(chain_id).head()

@@ -10,6 +10,7 @@ from marshmallow import validates_schema
 from quoteway.errors import Reason
 from quoteway.models import IntegratorFee
 from quoteway.web.http import fields
+from quoteway.web.http.name_fields import AccountField
 from quoteway.web.http.schema import RequestSchema, refuse_all
 
 MOST_BPS = 1_000
@@ -25,7 +26,7 @@ class FeeBody(RequestSchema):
     """An optional fee, which the transactions pay. A provider whose transactions do not is not asked."""
 
     fee_bps = fields.StrictInteger(_BPS, 1, MOST_BPS, example=25)
-    fee_recipient = fields.AddressField(_RECIPIENT)
+    fee_recipient = AccountField(_RECIPIENT, places=("from_chain", "network"))
 
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_fee(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:

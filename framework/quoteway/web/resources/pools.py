@@ -15,10 +15,11 @@ from quoteway.models import NATIVE, Capability, Pool, PoolPosition, PoolRequest
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider, Provider
 from quoteway.web.http import fields
+from quoteway.web.http.freshness import FreshQuery, at_least
+from quoteway.web.http.name_fields import AccountField, TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, refuse_all
 from quoteway.web.resources import catalog
-from quoteway.web.resources.freshness import FreshQuery, at_least
 from quoteway.web.resources.ids import PoolPath, owner_of, show
 from quoteway.web.resources.quote_action import DeadlineBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
@@ -48,23 +49,17 @@ class PoolBody(DeadlineBody):
     action = fields.Action(
         "Whether to add or remove liquidity, or to collect fees", ("add", "remove", "collect"), required=True
     )
-    address = fields.AddressField(
-        "Account that signs the transactions, pays, and owns the position", required=True
-    )
+    address = AccountField("Account that signs the transactions, pays, and owns the position", required=True)
     amount = fields.AmountOrMax(
         "Amount in base units of `asset`; `max` removes the whole position", minimum=1
     )
-    asset = fields.AddressField(
-        "Token that `amount` counts: one of the pool's tokens, or the token of its shares; "
-        "`native` or the zero address for the native coin",
-        native=True,
+    asset = TokenField(
+        "Token that `amount` counts, one of the pool's tokens or the token of its shares", native=True
     )
     slippage_bps = fields.SlippageField(
         "How far the amounts may change to the caller's disadvantage, in basis points"
     )
-    recipient = fields.AddressField(
-        "Account that receives the outputs, or owns a new position. Left out: `address`"
-    )
+    recipient = AccountField("Account that receives the outputs, or owns a new position. Left out: `address`")
     tick_lower = fields.StrictInteger(
         "Lower tick of a new v3 or v4 position, a multiple of the pool's tick spacing. Left out: the lowest",
         -TICK_LIMIT,
@@ -110,14 +105,16 @@ class PoolActionBody(PoolBody):
 class PoolsQuery(catalog.PageQuery):
     network = fields.NetworkField("Only pools of this network")
     protocol = fields.Text("Only pools of this protocol", max_length=64)
-    token = fields.Text("Only pools of this token, by symbol or address", max_length=64)
+    token = fields.Text(
+        "Only pools of this token, by symbol, address, `native` or CAIP-19 id", max_length=100
+    )
     query = fields.Text("Only pools with this text in the id, the protocol or the symbols", max_length=100)
     min_tvl_usd = fields.QueryNumber("Only pools with at least this `tvlUsd`, in US dollars")
     sort = catalog.sort_field("tvlUsd", "apr", "volume24hUsd", "fees24hUsd")
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
-    wallet = fields.AddressField("Account whose positions are listed", required=True)
+    wallet = AccountField("Account whose positions are listed", required=True)
 
 
 POOLS = ListKind(Capability.POOL, Pool, lambda provider, chain_id: provider.pools(chain_id), by_chain=True)
@@ -186,7 +183,7 @@ async def _read_request(call: Call) -> tuple[PoolRequest, str]:
     failures=(404, 502),
 )
 async def list_pool_positions(call: Call) -> web.Response:
-    async with at_least(call, call.path["resource"].chain_id, call.query):
+    async with at_least(call.gateway, call.path["resource"].chain_id, call.query):
         pool, provider = await owner_of(call, Capability.POOL)
 
         unsearched: list[Reason] = []

@@ -14,11 +14,12 @@ from quoteway.models import Address, Capability, PoolPosition, VaultPosition
 from quoteway.networks import Network
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider, Provider, VaultProvider
-from quoteway.web.http.fields import AddressField, NetworkField
+from quoteway.web.http.fields import NetworkField
+from quoteway.web.http.freshness import FreshQuery, at_least_there
+from quoteway.web.http.name_fields import AccountField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
 from quoteway.web.resources.balances import VALUES_WAIT_S
-from quoteway.web.resources.freshness import FreshQuery, at_least_there
 from quoteway.web.wire.holdings import (
     HeldPosition,
     PortfolioPosition,
@@ -27,7 +28,7 @@ from quoteway.web.wire.holdings import (
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
-    wallet = AddressField("Account whose positions are listed", required=True)
+    wallet = AccountField("Account whose positions are listed", required=True)
     network = NetworkField("Network to read. Left out: all")
 
 
@@ -89,7 +90,7 @@ async def positions_of(
             unsearched[source.id] = reason
         return found
 
-    async with at_least_there(call, asked):
+    async with at_least_there(call.gateway, asked):
         outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
     once: dict[tuple[object, ...], HeldPosition] = {}
     for outcome in outcomes:

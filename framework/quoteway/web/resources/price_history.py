@@ -9,7 +9,8 @@ from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import NATIVE, Capability, PriceHistory
 from quoteway.networks import Network
 from quoteway.providers import Provider
-from quoteway.web.http.fields import AddressField, NetworkField
+from quoteway.web.http.fields import NetworkField
+from quoteway.web.http.name_fields import TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources.series import INTERVALS_S, SeriesQuery, asked_series
 from quoteway.web.wire.candles import CandleRow, TokenHistory
@@ -19,9 +20,7 @@ from quoteway.web.wire.view import Wire
 
 class PriceHistoryQuery(SeriesQuery):
     network = NetworkField("Network of the token", required=True)
-    token = AddressField(
-        "Address of the token; the zero address or `native` for the native coin", native=True, required=True
-    )
+    token = TokenField("Token whose prices are shown", native=True, required=True)
 
 
 @get(

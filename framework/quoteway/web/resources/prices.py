@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from quoteway.models import Address, Capability
 from quoteway.networks import Network
-from quoteway.web.http.fields import AddressesField, NetworkField
+from quoteway.web.http.fields import NetworkField
+from quoteway.web.http.name_fields import TokensField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.resources.wallet_reads import NO_TOKEN
@@ -21,11 +22,7 @@ WAIT_S = 1.0
 
 class PricesQuery(RequestSchema):
     network = NetworkField("Network of the tokens", required=True)
-    tokens = AddressesField(
-        f"Token addresses separated by commas, at most {MOST_TOKENS}; the zero address is the native coin",
-        MOST_TOKENS,
-        required=True,
-    )
+    tokens = TokensField(f"Tokens separated by commas, at most {MOST_TOKENS}", MOST_TOKENS, required=True)
 
 
 @get(

@@ -10,9 +10,9 @@ from quoteway.models import Capability, Request
 from quoteway.networks import Network
 from quoteway.pricing.valuation import tokens_of_quote, tokens_of_request
 from quoteway.web.http import fields
+from quoteway.web.http.freshness import FreshBody, at_least
 from quoteway.web.http.operation import Call, Operation, post_quotes
 from quoteway.web.http.schema import RequestSchema
-from quoteway.web.resources.freshness import FreshBody, at_least
 from quoteway.web.resources.ids import ResourceId
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import Quote, ShownQuote, SwapQuote
@@ -70,7 +70,7 @@ class Quotable:
         """The operation that quotes a request."""
 
         async def create_quote(call: Call) -> Wire:
-            async with at_least(call, chain_id_of(call), call.body):
+            async with at_least(call.gateway, chain_id_of(call), call.body):
                 return await self.answer(call)
 
         path, path_schema = f"{self.path}/quote", self.path_schema
@@ -129,11 +129,11 @@ class Quotable:
             gateway, capability, accepted = call.gateway, self.capability, call.body["acknowledge"]
             if body is None:
                 sealed = gateway.quote_tokens.open(capability, call.path["quoteId"])
-                async with at_least(call, sealed.request.chain_id, call.body):
+                async with at_least(call.gateway, sealed.request.chain_id, call.body):
                     action = await gateway.building.action(sealed, acknowledged=accepted)
             else:
                 token = call.body.get("quote_id")
-                async with at_least(call, chain_id_of(call), call.body):
+                async with at_least(call.gateway, chain_id_of(call), call.body):
                     request, provider = await self.read_request(call)
                     pin = None if token is None else gateway.quote_tokens.open(capability, token)
                     action = await gateway.building.direct(

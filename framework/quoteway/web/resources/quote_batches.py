@@ -10,9 +10,10 @@ from typing import Any, TypeVar
 
 from quoteway.errors import GatewayError, MalformedRequest, ProviderUnavailable, Reason, UpstreamError
 from quoteway.web.http.fields import Member
+from quoteway.web.http.freshness import at_least
+from quoteway.web.http.names import with_addresses
 from quoteway.web.http.operation import Call, post
 from quoteway.web.http.schema import RequestSchema, refuse
-from quoteway.web.resources.freshness import at_least
 from quoteway.web.resources.quote_action import chain_id_of
 from quoteway.web.resources.swaps import SWAPS, SwapQuoteBody
 from quoteway.web.wire.errors import error_wire
@@ -92,8 +93,9 @@ async def _begun(call: Call, schema: SwapQuoteBody, item: Any) -> Call:
     """Returns the call of one quote, when the nodes have the block that it names. Raises its refusal."""
     if not isinstance(item, Mapping):
         raise MalformedRequest("A quote request must be a JSON object.", reason=Reason.INVALID_FORMAT)
-    own = replace(call, body=schema.accept(item))
-    async with at_least(own, chain_id_of(own), own.body):
+    body = await with_addresses(call.gateway, schema, item, schema.accept(item), {})
+    own = replace(call, body=body)
+    async with at_least(own.gateway, chain_id_of(own), own.body):
         return own
 
 

@@ -18,6 +18,7 @@ from quoteway.models import SIDES, Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http import fields
+from quoteway.web.http.name_fields import AccountField, TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import invalid, refuse, refuse_all
 from quoteway.web.resources import catalog
@@ -29,29 +30,24 @@ from quoteway.web.wire.quotes import BridgeAction, BridgeQuote, ShownQuote, Swap
 from quoteway.web.wire.rows import BridgeRouteEntry, RoutePage
 from quoteway.web.wire.view import Wire
 
+FIRST, LAST = ("from_chain", "network"), ("to_chain", "network", "from_chain")
+"""The members that name the network that a transfer begins and ends on."""
 _SLIPPAGE = "How far the minimum output may be below the quoted one, in basis points"
 
 
 class Transfer(DeadlineBody):
     """What a swap and a bridge transfer have in common."""
 
-    address = fields.AddressField("Account that signs the transactions and pays", required=True)
+    address = AccountField("Account that signs the transactions and pays", places=FIRST, required=True)
     from_chain = fields.NetworkField("Network of `fromToken`")
-    from_token = fields.AddressField(
-        "Token to sell: an ERC-20 address; `native` or the zero address for the native coin",
-        native=True,
-        required=True,
-    )
-    to_address = fields.AddressField("Account that receives the output. Left out: `address`")
+    from_token = TokenField("Token to sell", native=True, places=FIRST, required=True)
+    to_address = AccountField("Account that receives the output. Left out: `address`", places=LAST)
     to_chain = fields.NetworkField("Network of `toToken`. Left out: `network`, else `fromChain`")
-    to_token = fields.AddressField(
-        "Token to buy: an ERC-20 address; `native` or the zero address for the native coin",
-        native=True,
-        required=True,
-    )
-    refund_address = fields.AddressField(
+    to_token = TokenField("Token to buy", native=True, places=LAST, required=True)
+    refund_address = AccountField(
         "Account that receives the refund, on the first network, when a transfer is not "
-        "filled. Left out: `address`. Only for transfers to another network"
+        "filled. Left out: `address`. Only for transfers to another network",
+        places=FIRST,
     )
     provider = fields.Text("Id of the only provider to ask. Left out: all enabled ones", max_length=64)
     approval_mode = fields.Choice(

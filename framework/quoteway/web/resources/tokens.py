@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -11,7 +10,7 @@ from typing import Any, cast
 from aiohttp import web
 
 from quoteway.errors import NotFound, Reason, UpstreamError
-from quoteway.evm.address import parse_address
+from quoteway.evm.asset_ids import parse_asset_id
 from quoteway.host.list_rows import slices
 from quoteway.host.token_search import MAX_QUERY_CHARS, TokenSearch
 from quoteway.models import Address, Capability, TokenProfile
@@ -25,7 +24,6 @@ from quoteway.web.wire.rows import Profile, TokenEntry, TokenPage
 from quoteway.web.wire.view import Wire
 
 _MEMBERS = {"rank": "rank", "symbol": "symbol", "priceUsd": "price_usd"}
-_ADDRESS_ID = re.compile(r"([1-9][0-9]{0,15}):(0x[0-9a-fA-F]{40})")
 
 
 class TokensQuery(catalog.PageQuery):
@@ -156,7 +154,7 @@ def _on_chain(profile: TokenProfile, chain_id: int) -> TokenProfile | None:
 
 @get(
     "/v2/tokens/{id}",
-    "One token, by its id or {chainId}:{address}",
+    "One token, by its id, {chainId}:{address} or CAIP-19 id",
     Profile,
     description="What the catalogs say of the token, each member from the first that has it; `sources` names "
     "the others. Decimals are those of the chain.",
@@ -203,16 +201,17 @@ async def _checked(call: Call, found: Sequence[tuple[str, TokenProfile]]) -> tup
 
 
 def _canonical(token_id: str) -> str:
-    """A slug unchanged; ``{chainId}:{address}`` with the address in EIP-55. Raises ``NotFound``."""
-    match = _ADDRESS_ID.fullmatch(token_id)
-    if match is None:
-        if len(token_id) > 200 or not token_id.isprintable():
-            raise NotFound("This token is unknown.")
-        return token_id
+    """A slug unchanged; an id with chain and address as ``{chainId}:{address}``, in EIP-55. Raises
+    ``NotFound``."""
     try:
-        return f"{match[1]}:{parse_address(match[2])}"
+        asset = parse_asset_id(token_id)
     except ValueError as error:
         raise NotFound(f"This token is unknown: {error}.", reason=Reason.INVALID_FORMAT) from None
+    if asset is not None:
+        return f"{asset.chain_id}:{asset.address}"
+    if len(token_id) > 200 or not token_id.isprintable():
+        raise NotFound("This token is unknown.")
+    return token_id
 
 
 OPERATIONS = (list_tokens, get_token)

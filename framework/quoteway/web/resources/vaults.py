@@ -16,6 +16,7 @@ from quoteway.models import MANAGE_ACTIONS, Capability, DeployRequest, ManageReq
 from quoteway.networks import Network
 from quoteway.providers import VaultProvider
 from quoteway.web.http import fields
+from quoteway.web.http.name_fields import AccountField, TokenField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, invalid, refuse
 from quoteway.web.resources import catalog
@@ -45,20 +46,20 @@ class VaultBody(ConsentBody):
         ("deposit", "withdraw", "mint", "redeem"),
         required=True,
     )
-    address = fields.AddressField("Account that signs the transactions and pays", required=True)
+    address = AccountField("Account that signs the transactions and pays", required=True)
     amount = fields.AmountOrMax(
         "Amount in base units of `asset`; `max` redeems all shares", minimum=1, required=True
     )
-    asset = fields.AddressField(
-        "Token that `amount` counts: the underlying or the share token of the vault; with "
-        "`mint` and `redeem` the share token",
+    asset = TokenField(
+        "Token that `amount` counts, the underlying or the share token of the vault; with `mint` and "
+        "`redeem` the share token",
         native=True,
         required=True,
     )
     slippage_bps = fields.SlippageField(
         "How far the amount that is not given may change to the caller's disadvantage, in basis points"
     )
-    recipient = fields.AddressField("Account that receives the shares or assets. Left out: `address`")
+    recipient = AccountField("Account that receives the shares or assets. Left out: `address`")
 
     @validates_schema
     def check_max(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -98,18 +99,14 @@ class ManageBody(ConsentBody):
         tuple(MANAGE_ACTIONS),
         required=True,
     )
-    address = fields.AddressField(
-        "Account that signs; it must have the role that the vault requires", required=True
-    )
+    address = AccountField("Account that signs; it must have the role that the vault requires", required=True)
     amount = fields.AmountOrMax(
         "New cap in base units of the underlying with `setCap`, `max` for none; new fee in "
         "the vault's own unit with `setFee`",
         minimum=0,
     )
-    asset = fields.AddressField("Underlying of the vault; not needed", native=True)
-    bot = fields.AddressField(
-        "Account that `setBot` or `setOperator` names; the zero address for none", zero=True
-    )
+    asset = TokenField("Underlying of the vault, which is not needed", native=True)
+    bot = AccountField("Account that `setBot` or `setOperator` names; the zero address for none", zero=True)
     strategy = fields.Text(
         "Id or address of the strategy that `addStrategy` or `removeStrategy` names", max_length=64
     )
@@ -129,9 +126,7 @@ class RebalanceBody(ConsentBody):
     may cost of the vault's total assets.
     """
 
-    address = fields.AddressField(
-        "Account that signs; it must have the role that the vault requires", required=True
-    )
+    address = AccountField("Account that signs; it must have the role that the vault requires", required=True)
     amount = fields.AmountOrMax(
         "Amount to move, in base units of the underlying. Left out or `max`: all that can be moved", minimum=1
     )
@@ -144,12 +139,12 @@ class RebalanceBody(ConsentBody):
 
 
 class DeployBody(ConsentBody):
-    asset = fields.AddressField("Token that the vault takes in (the underlying)", required=True)
-    bot = fields.AddressField(
+    asset = TokenField("Token that the vault takes in (the underlying)", required=True)
+    bot = AccountField(
         "Account that may rebalance beside the owner. Left out or the zero address: none", zero=True
     )
     network = fields.NetworkField("Network of the new vault", required=True)
-    owner = fields.AddressField("Account that signs, and that will own the vault", required=True)
+    owner = AccountField("Account that signs, and that will own the vault", required=True)
     strategy = fields.Text("Id of one of the provider's strategies", max_length=64, required=True)
 
 
@@ -160,7 +155,9 @@ class DeployActionBody(DeployBody):
 class VaultsQuery(catalog.PageQuery):
     network = fields.NetworkField("Only vaults of this network")
     protocol = fields.Text("Only vaults of this protocol", max_length=64)
-    asset = fields.Text("Only vaults of this underlying, by symbol or address", max_length=64)
+    asset = fields.Text(
+        "Only vaults of this underlying, by symbol, address, `native` or CAIP-19 id", max_length=100
+    )
     strategy = fields.Text("Only vaults of this strategy", max_length=64)
     query = fields.Text("Only vaults with this text in the id, the name or the protocol", max_length=100)
     sort = catalog.sort_field("tvlUsd", "apy", "riskScore")

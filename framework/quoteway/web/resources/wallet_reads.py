@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from quoteway.errors import FieldError, GatewayError, Reason, UpstreamError, disabled
 from quoteway.networks import Network
-from quoteway.web.http.fields import AddressesField
+from quoteway.web.http.freshness import at_least_there
+from quoteway.web.http.name_fields import TokensField
 from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import invalid
-from quoteway.web.resources.freshness import at_least_there
 from quoteway.web.wire.holdings import (
     Missing,
 )
@@ -28,14 +28,14 @@ NO_TOKEN = "no_token"  # noqa: S105 - a reason, not a secret
 TOKEN_LIMIT = "token_limit"  # noqa: S105
 
 
-def tokens_field() -> AddressesField:
+def tokens_field() -> TokensField:
     """The tokens that a wallet is asked about."""
     description = (
-        f"Token addresses separated by commas, at most {MAX_TOKENS} over all networks. The request "
-        "line is limited too (`server.max_line_bytes`, 8,190: some 180 addresses). Left out: the tokens "
-        "listed by this deployment, of which only those held are shown."
+        f"Tokens separated by commas, at most {MAX_TOKENS} over all networks. The request line is limited "
+        "too (`server.max_line_bytes`, 8,190: some 180 addresses). Left out: the tokens listed by this "
+        "deployment, of which only those held are shown"
     )
-    return AddressesField(description, MAX_TOKENS)
+    return TokensField(description, MAX_TOKENS)
 
 
 def fair_shares(sizes: Mapping[int, int]) -> dict[int, int]:
@@ -72,7 +72,7 @@ async def read_each(
 
     Raises ``UpstreamError`` when all did. ``asked`` is the body or query.
     """
-    async with at_least_there(call, asked):
+    async with at_least_there(call.gateway, asked):
         reads = {
             network.chain_id: asyncio.create_task(read(network.chain_id), name=f"portfolio:{network.slug}")
             for network in networks

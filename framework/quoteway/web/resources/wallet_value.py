@@ -7,7 +7,8 @@ from quoteway.errors import FieldError, Reason
 from quoteway.host.series_book import DEFAULT_SPAN_S, MAX_POINTS
 from quoteway.models import NATIVE
 from quoteway.networks import Network
-from quoteway.web.http.fields import AddressField, NetworkField, QueryBoolean
+from quoteway.web.http.fields import NetworkField, QueryBoolean
+from quoteway.web.http.name_fields import AccountField
 from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import invalid
 from quoteway.web.resources.series import INTERVALS_S, SeriesQuery
@@ -28,7 +29,7 @@ METHOD = (
 
 
 class WalletHistoryQuery(SeriesQuery):
-    wallet = AddressField("Account whose tokens are valued", required=True)
+    wallet = AccountField("Account whose tokens are valued", required=True)
     network = NetworkField("Network to read", required=True)
     include_unlisted = QueryBoolean("Whether tokens that no catalog lists count too", load_default=False)
 

@@ -16,14 +16,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
+from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
 from quoteway.secrets import Secret
 from quoteway.web.http.shared_store import shared_store
 
 log = logging.getLogger("quoteway.web.rpc")
 
-RUN_FOLDER: Final = "QUOTEWAY_RUN_FOLDER"
-"""The environment variable with the folder that the workers of one run share."""
 MAX_BYTES: Final = 64 << 20
 """Of all rows of a process, or of the workers together. Above it, those not used for longest are dropped."""
 _ROW_BYTES: Final = 256

@@ -11,6 +11,7 @@ from quoteway.errors import GatewayError, InvalidRequest, Reason, UpstreamError
 from quoteway.networks import Networks
 from quoteway.web.wire.parts import Difference, Notice, RequiredRole
 from quoteway.web.wire.text import (
+    AddressText,
     AmountText,
     CodeText,
     ProviderId,
@@ -20,6 +21,14 @@ from quoteway.web.wire.view import ABSENT, View, Wire, constant, hidden, nullabl
 _CODES = dict.fromkeys(kind.code for kind in GatewayError.__subclasses__())
 
 
+class Candidate(View):
+    """A listed token that a name may mean."""
+
+    address = required(AddressText, description="Address of the token")
+    id = required(fields.String, description="Id of the token in its catalog, as in `GET /v2/tokens`")
+    name = nullable(fields.String, description="Name of the token. Null where the catalog has none")
+
+
 class ErrorField(View):
     path = required(
         fields.String,
@@ -27,6 +36,11 @@ class ErrorField(View):
     )
     reason = required(CodeText, description="Code of the refusal, such as `missing` or `out_of_range`")
     message = required(fields.String, "sentence", description="What is wrong with the member, in a sentence")
+    candidates = optional(
+        [Candidate],
+        lambda field: field.candidates or ABSENT,
+        description="With `ambiguous_token`: the listed tokens that the name may mean, at most 8",
+    )
 
 
 def _of_exact_output(attempt: Any) -> Any:

@@ -217,6 +217,12 @@ class ProviderRow(View):
         [Spender],
         description="Contracts to which its approvals may give an allowance, for the allow-list of a wallet",
     )
+    level = nullable(
+        fields.Integer,
+        "plugin.level",
+        description="Level, from 0 to 3, that the installed files of its plugin reached in `quoteway check`; "
+        "docs/reference/levels.md says what it means. Null when they were not checked",
+    )
     missing_contracts = required(
         [MissingContract],
         description="Contracts that it needs and that had no code when they were last looked for",

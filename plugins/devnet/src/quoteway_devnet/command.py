@@ -1,5 +1,7 @@
 """``quoteway devnet`` runs the two chains alone; ``quoteway demo`` runs a client against a gateway."""
 
+import contextlib
+import os
 import signal
 import sys
 import threading
@@ -88,11 +90,21 @@ def _describe(running: "Devnet", relayer: "Relayer") -> None:
 
 
 def _on_signal() -> threading.Event:
-    """Return an event that Ctrl-C or SIGTERM sets."""
+    """Return an event that is set by Ctrl-C, SIGTERM or, with QUOTEWAY_STOP_AT_EOF, the end of input."""
     ended = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
+    if "QUOTEWAY_STOP_AT_EOF" in os.environ:
+        threading.Thread(target=_wait_for_eof, args=(ended,), daemon=True).start()
     return ended
+
+
+def _wait_for_eof(ended: threading.Event) -> None:
+    """Set the event when the process at the other end of standard input is gone, however it ended."""
+    with contextlib.suppress(OSError):
+        while os.read(0, 4_096):
+            pass
+    ended.set()
 
 
 @click.command()

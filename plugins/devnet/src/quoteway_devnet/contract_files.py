@@ -89,6 +89,14 @@ OPSTACK_FILES = {
 }
 """The same for the contracts by which an OP-stack chain charges for data, which tests of that fee deploy."""
 
+_REGISTRAR = "@ensdomains/ethregistrar"
+ENS_FILES = {
+    "ENSRegistry": (_REGISTRAR, "build/contracts/ENSRegistry.json"),
+    "BaseRegistrarImplementation": (_REGISTRAR, "build/contracts/BaseRegistrarImplementation.json"),
+    "PublicResolver": ("@ensdomains/resolver", "build/contracts/PublicResolver.json"),
+}
+"""The same for the Ethereum Name Service, which tests of names deploy."""
+
 _PANCAKE, _ALGEBRA = "@pancakeswap/v3-%s", "@cryptoalgebra/integral-%s"
 FORK_FILES = {
     "PancakeV3Factory": (

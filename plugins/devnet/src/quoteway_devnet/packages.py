@@ -23,13 +23,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from importlib import resources
 from pathlib import Path
 
 from quoteway_devnet.contract_files import (
     BALANCER_FILES,
     CONTRACT_FILES,
+    ENS_FILES,
     FORK_FILES,
     OPSTACK_FILES,
     PERMIT2_RUNTIME,
@@ -117,17 +117,20 @@ def prepare_opstack(report: Callable[[str], None] | None = None) -> Path:
     return _prepare_group("opstack", OPSTACK_FILES, "15 MB", report)
 
 
+def prepare_ens(report: Callable[[str], None] | None = None) -> Path:
+    """Return the file with the init codes of ``ENS_FILES``, as ``prepare_public`` does."""
+    return _prepare_group("ens", ENS_FILES, "2 MB", report)
+
+
 def prepare_forks(report: Callable[[str], None] | None = None) -> Path:
-    """Return the file with the init codes of ``FORK_FILES`` and ``fork_sources``, as ``prepare_public``
-    does."""
+    """Return the file of ``FORK_FILES`` and ``fork_sources``, as ``prepare_public`` does."""
     from quoteway_devnet.fork_sources import RECIPE, compiled
 
     return _prepare_group("forks", FORK_FILES, "9 MB", report, compiled, RECIPE)
 
 
 def prepare_balancer_v3(report: Callable[[str], None] | None = None) -> Path:
-    """Return the file with the init codes of ``balancer_v3_sources``, as ``prepare_public`` does. Compiling
-    them takes a minute, once."""
+    """Return the file of ``balancer_v3_sources``, which take a minute to compile, once."""
     from quoteway_devnet.balancer_v3_sources import RECIPE, compiled
 
     return _prepare_group("balancer_v3", {}, "41 MB", report, compiled, RECIPE)
@@ -146,7 +149,7 @@ def _prepare_group(
     content = hashlib.sha256(json.dumps([*map(repr, pins), files, recipe]).encode()).hexdigest()[:16]
     bytecode = cache_root() / f"{group}-{content}"
     if not bytecode.is_dir():
-        _fetch_all([(bytecode, pins, partial(_extract_group, pins, files, more))], size, report)
+        _fetch_all([(bytecode, pins, functools.partial(_extract_group, pins, files, more))], size, report)
     return bytecode / "bytecode.json"
 
 
@@ -164,8 +167,7 @@ def anvil_on_path() -> Path | None:
 
 @functools.cache
 def anvil_version(anvil: Path) -> str:
-    """Return the first line of ``anvil --version``. Raises DevnetError when the binary does not run on this
-    machine."""
+    """Return the first line of ``anvil --version``. Raises DevnetError when the binary does not run here."""
     try:
         done = subprocess.run(  # noqa: S603  the anvil that we found or fetched
             [anvil, "--version"], capture_output=True, text=True, timeout=30, check=True
@@ -392,9 +394,7 @@ def _members(tarball: Path, names: set[str]) -> dict[str, bytes]:
 
 
 if __name__ == "__main__":
-    prepare_public()
-    prepare_balancer()
-    prepare_opstack()
-    prepare_forks()
+    for prepare_files in (prepare_public, prepare_balancer, prepare_opstack, prepare_ens, prepare_forks):
+        prepare_files()
     if sys.argv[1:] == ["--all"]:
         prepare_balancer_v3()

@@ -1,4 +1,4 @@
-"""The devnet as a plugin: two networks, their processes, and two commands."""
+"""The devnet as a plugin: two networks, their processes, and three commands."""
 
 from __future__ import annotations
 
@@ -40,9 +40,10 @@ def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[Any]:
 
 @hookimpl
 def quoteway_commands() -> Iterable[click.Command]:
+    from quoteway_devnet.check_command import check
     from quoteway_devnet.command import demo, devnet
 
-    return (demo, devnet)
+    return (check, demo, devnet)
 
 
 @asynccontextmanager

@@ -6,11 +6,11 @@ import contextlib
 from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import FieldError, Reason
 from quoteway.evm.head import no_older_than
 from quoteway.networks import Network
 from quoteway.web.http import fields
-from quoteway.web.http.operation import Call
 from quoteway.web.http.schema import RequestSchema, invalid
 
 _MIN_BLOCK = (
@@ -36,18 +36,19 @@ class FreshQuery(FreshBody):
 
 
 @contextlib.asynccontextmanager
-async def at_least(call: Call, chain_id: int, seen: Mapping[str, Any]) -> AsyncIterator[None]:
+async def at_least(gateway: Gateway, chain_id: int, seen: Mapping[str, Any]) -> AsyncIterator[None]:
     """Code inside reads heads of a chain that are no older than what ``seen``, the body or query, names.
 
     Raises ``UpstreamError`` with reason ``behind`` when the nodes do not have it within a block time.
     """
     number: int = seen.get("min_block", 0)
     transaction: bytes | None = seen.get("after_transaction")
-    unknown = call.networks.by_chain_id(chain_id) is None  # as that of a pool's id: the code inside says so
+    unknown = gateway.runtime.networks.by_chain_id(chain_id) is None
+    # An unknown one is that of a pool's id: the code inside says so.
     if unknown or (not number and transaction is None):
         yield
         return
-    chain = call.gateway.runtime.chain(chain_id)
+    chain = gateway.runtime.chain(chain_id)
     if transaction is not None:
         number = max(number, await chain.mined_in("0x" + transaction.hex()))
     with no_older_than(chain_id, number):
@@ -57,7 +58,7 @@ async def at_least(call: Call, chain_id: int, seen: Mapping[str, Any]) -> AsyncI
 
 
 @contextlib.asynccontextmanager
-async def at_least_there(call: Call, seen: Mapping[str, Any]) -> AsyncIterator[None]:
+async def at_least_there(gateway: Gateway, seen: Mapping[str, Any]) -> AsyncIterator[None]:
     """``at_least`` for a body or query that may name a network. Raises ``InvalidRequest`` without one."""
     network: Network | None = seen.get("network")
     names = {"min_block": "minBlock", "after_transaction": "afterTransaction"}
@@ -65,5 +66,5 @@ async def at_least_there(call: Call, seen: Mapping[str, Any]) -> AsyncIterator[N
     if given and network is None:
         message = "is of one network: name it in network"
         raise invalid(*(FieldError(name, Reason.CONFLICT, message) for name in given))
-    async with at_least(call, network.chain_id if network else 0, seen):
+    async with at_least(gateway, network.chain_id if network else 0, seen):
         yield

@@ -1,0 +1,1 @@
+"""Base classes for providers of common kinds. Plugins import them from ``quoteway``."""

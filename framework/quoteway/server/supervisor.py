@@ -1,0 +1,250 @@
+"""A supervisor over several server processes that share one port."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO
+
+from quoteway.config.loading import RUN_FOLDER
+from quoteway.config.model import Config
+from quoteway.errors import ConfigError
+from quoteway.server.serve import (
+    READY_FILE,
+    STOP_AT_EOF,
+    STOP_SIGNALS,
+    UNUSABLE_CONFIG,
+    no_socket,
+    unignored,
+)
+
+log = logging.getLogger("quoteway.server.supervisor")
+
+MAX_BACKOFF_S = 30.0
+STEADY_S = 10.0
+"""A worker that lived this long starts again without delay."""
+READY_WITHIN_S = 60.0
+"""How much longer than its plugins may take to start a new worker has until it is ready."""
+FIXED = ("host", "port", "workers", "metrics_port")
+"""Settings of ``[server]`` that need a restart."""
+
+
+def check_store(config: Config) -> None:
+    """Raises ``ConfigError`` when the store of the limits cannot be used: every worker would refuse it."""
+    from quoteway.web.http.buckets import open_store
+
+    if config.limits.enabled:
+        open_store(config.limits.store)
+
+
+@dataclass(slots=True)
+class _Worker:
+    index: int
+    process: subprocess.Popen[bytes] | None = None
+    started_at: float = 0.0
+    start_at: float = 0.0
+    failures: int = 0
+    starts: int = 0
+
+
+@dataclass(slots=True)
+class Supervisor:
+    """Keeps ``workers`` processes on one port (SO_REUSEPORT: the kernel spreads connections over them).
+
+    A worker that dies is started again, later each time. SIGTERM and SIGINT end all of them gracefully.
+    SIGHUP reads the configuration again, with ``load``, and replaces one worker after another; it ends them
+    too in the embedded default, as when a terminal closes. Each worker's standard input is a pipe from here,
+    which closes when the supervisor is gone.
+    """
+
+    config: Config
+    command: Sequence[str]
+    environ: Mapping[str, str]
+    load: Callable[[], Config]
+    _workers: list[_Worker] = field(default_factory=list)
+    _replaced: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _stop: signal.Signals | None = None
+    _reload: bool = False
+    _lifeline: IO[bytes] | None = None
+
+    def run(self) -> int:
+        """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up, 2 when the
+        configuration cannot be used. Raises ``ConfigError`` for what no worker can be started with.
+        """
+        check_store(self.config)
+        read_end, write_end = os.pipe()  # which children do not inherit
+        with (
+            open(read_end, "rb") as self._lifeline,
+            open(write_end, "wb"),
+            _reserved_port(self.config) as port,
+            tempfile.TemporaryDirectory(prefix="quoteway-run-") as folder,
+        ):
+            shared = self._shared_environment(port, folder)
+            self._workers = [_Worker(index) for index in range(self.config.server.workers)]
+            previous = {name: signal.signal(name, self._on_signal) for name in unignored(STOP_SIGNALS)}
+            rolling: Iterator[None] | None = None
+            try:
+                while self._stop is None:
+                    failure = self._tend(shared)
+                    if failure is not None:
+                        return failure
+                    if rolling is None and self._reload:
+                        self._reload, rolling = False, self._roll(shared)
+                    if rolling is not None:
+                        rolling = next((rolling for _ in rolling), None)
+                    time.sleep(0.05)
+                return 0
+            finally:
+                self._end_all()
+                for name, handler in previous.items():
+                    signal.signal(name, handler)
+
+    def _on_signal(self, number: int, frame: object) -> None:
+        if number == signal.SIGHUP and not self.config.embedded:
+            self._reload = True
+            return
+        # Ctrl-C, and any second signal, waits for no caller.
+        again = self._stop is not None
+        self._stop = signal.SIGINT if again else signal.Signals(number)
+
+    def _shared_environment(self, port: int, folder: str) -> dict[str, str]:
+        shared = dict(self.environ)
+        shared["QUOTEWAY_SERVER__PORT"] = str(port)
+        shared["QUOTEWAY_SERVER__WORKERS"] = str(self.config.server.workers)
+        shared["PROMETHEUS_MULTIPROC_DIR"] = shared[RUN_FOLDER] = folder
+        shared[STOP_AT_EOF] = "1"
+        if self.config.embedded:
+            # Every worker must open what another sealed. Like a single process's, this key ends with the run.
+            shared["QUOTEWAY_RUN_KEY"] = secrets.token_urlsafe(32)
+        return shared
+
+    def _tend(self, shared: Mapping[str, str]) -> int | None:
+        """Starts the workers that are due.
+
+        Returns an exit status when every worker keeps failing, or when one cannot use the configuration at
+        its first start: another start would end the same way.
+        """
+        now = time.monotonic()
+        for worker in self._workers:
+            status = None if worker.process is None else worker.process.poll()
+            if worker.process is not None and status is None:
+                continue
+            if worker.process is not None:
+                if status == UNUSABLE_CONFIG and worker.starts == 1:
+                    return UNUSABLE_CONFIG
+                self._note_death(worker, status, now)
+            if now >= worker.start_at:
+                worker.process = self._start(worker.index, shared)
+                worker.started_at, worker.starts = now, worker.starts + 1
+        return None if any(worker.failures < 5 for worker in self._workers) else 1
+
+    def _start(self, index: int, shared: Mapping[str, str]) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
+            list(self.command), env={**shared, "QUOTEWAY_WORKER": str(index)}, stdin=self._lifeline
+        )
+
+    def _roll(self, shared: Mapping[str, str]) -> Iterator[None]:
+        """Replaces the workers by ones with the configuration as it is now. Yields while it waits.
+
+        A configuration that cannot be used, or with which a worker does not get ready, changes nothing.
+        """
+        try:
+            config = self._loaded()
+        except ConfigError as error:
+            log.error("the configuration is not reloaded, the old one stays in force: %s", error)
+            return
+        log.info("reloading: %d workers are replaced, one after another", len(self._workers))
+        for worker in self._workers:
+            new = self._start(worker.index, shared)
+            self._replaced.append(new)
+            started_at = time.monotonic()
+            ready = Path(shared[RUN_FOLDER]) / READY_FILE.format(pid=new.pid)
+            most_s = config.plugins.startup_timeout_s + READY_WITHIN_S
+            while not ready.exists():
+                if new.poll() is not None or time.monotonic() - started_at > most_s:
+                    log.error("reloading ended: new worker %d did not get ready: see above", worker.index)
+                    new.terminate()
+                    return
+                yield
+            self._replaced.remove(new)
+            old, worker.process = worker.process, new
+            worker.started_at, worker.failures = started_at, 0
+            if old is not None:
+                self._replaced.append(old)
+                old.terminate()
+                while old.poll() is None:
+                    yield
+                self._replaced.remove(old)
+        self.config = config
+        log.info("reloaded")
+
+    def _loaded(self) -> Config:
+        """Returns the configuration as it is now. Raises ``ConfigError`` when it needs a restart."""
+        config = self.load()
+        check_store(config)
+        new, old = config.server, self.config.server
+        changed = [f"server.{name}" for name in FIXED if getattr(new, name) != getattr(old, name)]
+        if config.embedded:
+            raise ConfigError("nothing makes this a deployment any more: restart the server")
+        if changed:
+            raise ConfigError(f"{', '.join(changed)} changed: restart the server")
+        return config
+
+    def _note_death(self, worker: _Worker, status: int | None, now: float) -> None:
+        steady = now - worker.started_at >= STEADY_S
+        worker.failures = 0 if steady else worker.failures + 1
+        delay_s = 0.0 if steady else min(MAX_BACKOFF_S, 0.2 * 2**worker.failures)
+        worker.start_at, worker.process = now + delay_s, None
+        log.error("worker %d ended with status %s; starting again in %.1f s", worker.index, status, delay_s)
+
+    def _end_all(self) -> None:
+        """Passes the signal on to the workers, and a second one too. Without a signal they end at once."""
+        current = [worker.process for worker in self._workers if worker.process is not None]
+        running = [*current, *self._replaced]
+        server, passed_on = self.config.server, None
+        deadline = time.monotonic() + server.drain_s + 2 * server.shutdown_timeout_s + 5
+        while running := [process for process in running if process.poll() is None]:
+            stop = self._stop or signal.SIGINT
+            if stop is not passed_on:
+                passed_on = stop
+                for process in running:
+                    process.send_signal(stop)
+            if time.monotonic() >= deadline:
+                log.error("workers did not stop in time: killed")
+                for process in running:
+                    process.kill()
+                    process.wait()
+            time.sleep(0.02)
+
+
+@contextlib.contextmanager
+def _reserved_port(config: Config) -> Iterator[int]:
+    """A free port, held for the run without listening, so that only the workers can share it.
+
+    Raises ``ConfigError`` when it is taken. SO_REUSEPORT alone would let two deployments of one user share a
+    port silently.
+    """
+    host, port = config.server.host, config.server.port
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            probe.bind((host, port))
+        held = socket.socket(family, socket.SOCK_STREAM)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        held.bind((host, port))
+    except OSError as error:
+        raise no_socket(host, port, error) from None
+    with held:
+        yield int(held.getsockname()[1])

@@ -1,0 +1,135 @@
+"""``quoteway check`` runs the levels on an installed plugin, on a devnet of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from quoteway.testing.levels import Report, Result
+    from rich.progress import Progress
+
+_FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command()
+@click.argument("plugin")
+@click.option(
+    "--level", type=click.IntRange(0, 3), default=3, show_default=True, help="Highest level to run."
+)
+@click.option(
+    "--executions",
+    type=click.IntRange(1, 1_000_000),
+    default=1_000,
+    show_default=True,
+    help="Random executions of level 3.",
+)
+@click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
+@click.option("--config", "config_path", type=_FILE, help="Configuration file with the plugin's section.")
+def check(plugin: str, level: int, executions: int, json_file: Path | None, config_path: Path | None) -> None:
+    """Check PLUGIN (its entry-point name) and write its level to [plugins] levels.
+
+    Starts a devnet and runs the levels in order; a level with a finding is the last one. Exit 0: the plugin
+    reached --level. 1: something was found. 2: it could not be checked.
+    """
+    from quoteway import ConfigError
+
+    from quoteway_devnet.errors import DevnetError
+
+    try:
+        from quoteway.testing.levels import json_of
+
+        report, levels_file = _examined(plugin, level, executions, config_path)
+        if json_file is not None:
+            json_file.write_text(json_of(report), encoding="utf-8")
+    except ImportError as error:
+        if error.name not in ("pytest", "_pytest"):
+            raise
+        _refuse("the suites need pytest: install quoteway[testing]")
+    except (ConfigError, DevnetError, OSError) as error:
+        _refuse(str(error))
+    reached = "no level" if report.level is None else f"level {report.level}"
+    click.echo(f"{plugin} {report.version}: {reached}, written to {levels_file}")
+    sys.exit(1 if report.findings else 0)
+
+
+def _refuse(text: str) -> None:
+    click.echo(f"quoteway: {text}", err=True)
+    sys.exit(2)
+
+
+def _examined(plugin: str, level: int, executions: int, config_path: Path | None) -> tuple[Report, Path]:
+    import asyncio
+
+    from quoteway.testing.levels import CHECKS, Examination
+    from quoteway.testing.levels.hosting import Host
+
+    from quoteway_devnet.chains import Devnet
+
+    host = Host.of(plugin, config_path)
+    with Devnet.running() as devnet, _progress() as progress:
+        examination = Examination(
+            devnet,
+            host.opener(devnet.ports),
+            plugin,
+            CHECKS,
+            executions,
+            progress.told,
+            progress.begin,
+        )
+        report = asyncio.run(examination.report(level))
+        return report, host.write_level(report)
+
+
+class _Lines:
+    """Prints a line for each level and each finding."""
+
+    def begin(self, level: int, planned: int) -> None:
+        click.echo(f"level {level}: {planned} checks")
+
+    def told(self, result: Result) -> None:
+        finding = result.finding
+        if finding is not None:
+            who = f"{finding.capability} {finding.provider} " if finding.provider else ""
+            click.echo(f"FAILED {finding.check}: {who}{finding.text}\n       {finding.remedy}")
+
+
+class _Bar(_Lines):
+    """Shows a bar for each level, on a terminal."""
+
+    def __init__(self, bar: Progress) -> None:
+        self._bar = bar
+        self._task = bar.add_task("starting", total=None)
+
+    def begin(self, level: int, planned: int) -> None:
+        self._bar.reset(self._task, total=planned, description=f"level {level}")
+
+    def told(self, result: Result) -> None:
+        self._bar.advance(self._task)
+        self._bar.update(self._task, description=f"level {result.level}: {result.check}")
+        super().told(result)
+
+
+@contextmanager
+def _progress() -> Iterator[_Lines]:
+    """Shows progress; only findings are told, so the log is silent."""
+    import logging
+
+    log = logging.getLogger("quoteway")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    try:
+        if not sys.stdout.isatty():
+            yield _Lines()
+            return
+        from rich.progress import Progress
+
+        with Progress() as bar:
+            yield _Bar(bar)
+    finally:
+        log.setLevel(level)

@@ -1,0 +1,187 @@
+"""The shipped nginx.conf in front of two replicas: one that ends, starts or reloads costs no request."""
+
+import contextlib
+import http.client
+import itertools
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from quoteway_devnet.anvil import free_port
+from test_serving import KEY, worker_pids
+
+pytestmark = pytest.mark.services
+
+SHIPPED = Path(__file__).parents[2] / "deploy" / "nginx.conf"
+CONFIG = """
+[server]
+trusted_proxies = ["127.0.0.1/32"]
+workers = {workers}
+drain_s = {drain_s}
+log_format = "json"
+[plugins]
+load = []
+[limits]
+enabled = false
+[quotes]
+keys = [{{id = "a", secret = {{env = "KEY"}}}}]
+"""
+WAIT_S = 120
+CALLERS = 16
+
+
+def until(condition):
+    ends_at = time.monotonic() + WAIT_S
+    while not (found := condition()):
+        assert time.monotonic() < ends_at
+        time.sleep(0.02)
+    return found
+
+
+class Replica:
+    """One ``quoteway serve`` on a port that it keeps over restarts."""
+
+    def __init__(self, folder, workers=1):
+        self.folder, self.workers, self.port = folder, workers, free_port()
+        self.logs = itertools.count()
+        folder.mkdir()
+        self.start()
+
+    def start(self):
+        (self.folder / "quoteway.toml").write_text(CONFIG.format(workers=self.workers, drain_s=1))
+        self.log = self.folder / f"{next(self.logs)}.log"
+        with self.log.open("wb") as sink:
+            self.process = subprocess.Popen(
+                [sys.executable, "-m", "quoteway", "serve", "--port", str(self.port)],
+                cwd=self.folder,
+                env={**os.environ, "KEY": KEY},
+                stderr=sink,
+            )
+        self.says("Quoteway is serving")
+
+    def says(self, text, count=1):
+        return until(lambda: self.log.read_text().count(text) >= count)
+
+    def stop(self):
+        self.process.send_signal(signal.SIGTERM)
+        assert self.process.wait(WAIT_S) == 0
+
+
+class Callers:
+    """Callers that ask without a pause over kept connections; ``lost`` has what they did not get."""
+
+    def __init__(self, port):
+        self.port, self.answered, self.lost = port, 0, []
+        self._ends = threading.Event()
+        self._threads = [threading.Thread(target=self._ask) for _ in range(CALLERS)]
+
+    def __enter__(self):
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *error):
+        self._ends.set()
+        for thread in self._threads:
+            thread.join(WAIT_S)
+
+    def _ask(self):
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        asked = (("GET", "/v2/networks", None, 200), ("POST", "/v2/swaps/quote", b"{}", 422))
+        for method, path, body, right in itertools.cycle(asked):
+            if self._ends.is_set():
+                return
+            text = b""
+            try:
+                connection.request(method, path, body, {"Content-Type": "application/json"})
+                answer = connection.getresponse()
+                status, text = answer.status, answer.read()
+                json.loads(text)
+            except (OSError, ValueError, http.client.HTTPException) as error:
+                status = type(error).__name__
+                connection.close()
+            if status == right:
+                self.answered += 1
+            else:
+                self.lost.append((method, status, text[:200]))
+            self._ends.wait(0.05)
+
+
+@pytest.fixture
+def deployed(tmp_path):
+    """``start(workers)`` gives the two replicas and the port of nginx."""
+    with contextlib.ExitStack() as stack:
+
+        def start(workers=1):
+            replicas = []
+            for name in ("a", "b"):
+                replicas.append(Replica(tmp_path / name, workers))
+                stack.callback(replicas[-1].process.wait, WAIT_S)
+                stack.callback(lambda replica=replicas[-1]: replica.process.kill())
+            port = free_port()
+            text = SHIPPED.read_text()
+            for shipped, here in (
+                ("127.0.0.1:8081", f"127.0.0.1:{replicas[0].port}"),
+                ("127.0.0.1:8082", f"127.0.0.1:{replicas[1].port}"),
+                ("listen 8443;", f"listen 127.0.0.1:{port};"),
+                ("/run/nginx.pid", f"{tmp_path}/nginx.pid"),
+                ("http {", "http {\n" + _temporary_folders(tmp_path)),
+            ):
+                assert text.count(shipped) == 1, shipped
+                text = text.replace(shipped, here)
+            (tmp_path / "nginx.conf").write_text(text)
+            program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+            assert program is not None, "install nginx"
+            command = [program, "-p", tmp_path, "-c", tmp_path / "nginx.conf"]
+            options = f"daemon off; error_log {tmp_path}/error.log;"
+            nginx = subprocess.Popen([*command, "-g", options])
+            stack.callback(nginx.wait, WAIT_S)
+            stack.callback(nginx.terminate)
+            until(lambda: _answers(port))
+            return replicas, port
+
+        yield start
+
+
+def _temporary_folders(folder):
+    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+    return "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
+
+
+def _answers(port):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+    with contextlib.suppress(OSError):
+        connection.request("GET", "/healthz")
+        return connection.getresponse().status == 200
+
+
+def test_replicas_that_stop_and_start_again_cost_no_request(deployed):
+    replicas, port = deployed()
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WAIT_S)
+    connection.request("GET", "/metrics")
+    assert connection.getresponse().status == 404, "metrics are not for callers"
+    with Callers(port) as callers:
+        for replica in replicas:
+            replica.stop()
+            replica.start()
+    assert callers.answered > CALLERS
+    assert callers.lost == []
+
+
+def test_replicas_that_reload_and_workers_that_are_killed_cost_no_request(deployed):
+    replicas, port = deployed(workers=2)
+    with Callers(port) as callers:
+        replicas[0].process.send_signal(signal.SIGHUP)
+        replicas[0].says('"reloaded"')
+        os.kill(worker_pids(replicas[1].process.pid)[0], signal.SIGKILL)
+        replicas[1].says("ended with status -9")
+        replicas[1].says("listening on", 3)
+    assert callers.answered > CALLERS
+    assert callers.lost == []
