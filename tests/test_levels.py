@@ -1,13 +1,39 @@
 """The checks of the levels: an honest provider passes, and wrong behaviours are found by name."""
 
+import asyncio
 import time
 from dataclasses import replace
 
 import pytest
-from quoteway.models import Capability
+from quoteway.config.model import Config, QuotesConfig
+from quoteway.engine.gateway import Gateway
+from quoteway.models import Capability, Gas
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.fakes import FakePlugin, HttpRpc, RouterSwap
 from quoteway.testing.levels import CHECKS, Examination
+
+pytestmark = pytest.mark.slow
+
+KEY = "wrong-behaviour-key-7f31c9"
+
+
+def changed(**members):
+    """A class whose quotes have other members than those that are right."""
+
+    class Changed(RouterSwap):
+        async def quote(self, request):
+            quote = await super().quote(request)
+            return quote and replace(quote, **members)
+
+    return Changed
+
+
+class Honest(RouterSwap):
+    """Has no route for a token whose transfers lose a part, which the router does not count."""
+
+    async def quote(self, request):
+        is_taxed = "TAX" in (request.token_in.symbol, request.token_out.symbol)
+        return None if is_taxed else await super().quote(request)
 
 
 class NoSlippage(RouterSwap):
@@ -25,39 +51,134 @@ class BlocksInBuild(RouterSwap):
         return await super().build(sealed)
 
 
+class BlocksAtFirst(RouterSwap):
+    first = True
+
+    async def quote(self, request):
+        if self.first:
+            self.first = False
+            time.sleep(2.5)  # noqa: ASYNC251 - the fault
+        return await super().quote(request)
+
+
+class PromisesTooMuch(Honest):
+    async def quote(self, request):
+        quote = await super().quote(request)
+        if quote is None or request.amount_in < 10**4:
+            return quote
+        (got,) = quote.outputs
+        return replace(quote, outputs=(replace(got, amount=got.amount * 3),))
+
+
+class PaysTheSenderOnly(Honest):
+    async def quote(self, request):
+        return await super().quote(request) if request.recipient == request.sender else None
+
+
+class KeepsTheRequest(RouterSwap):
+    async def quote(self, request):
+        self.request = request
+        await asyncio.sleep(0)
+        await self._context.chain(self.request.chain_id).head(fresh=True)
+        return await super().quote(self.request)
+
+
+class RemembersPlans(RouterSwap):
+    async def quote(self, request):
+        quote = await super().quote(request)
+        if quote is not None:
+            self.paths = quote.plan
+        return quote and replace(quote, plan={})
+
+    async def build(self, sealed):
+        return await super().build(replace(sealed, plan=self.paths))
+
+
+class SwallowsCancellation(RouterSwap):
+    async def quote(self, request):
+        try:
+            return await super().quote(request)
+        except asyncio.CancelledError:
+            return None
+
+
+class KeepsMemory(RouterSwap):
+    def __init__(self, *args, **more):
+        super().__init__(*args, **more)
+        self.kept = []
+
+    async def quote(self, request):
+        self.kept.append(bytearray(1_000_000))
+        return await super().quote(request)
+
+
+class ForgetsOldQuotes(RouterSwap):
+    async def build(self, sealed):
+        if time.time() - sealed.created_at > 5:
+            await asyncio.sleep(3_600)
+        return await super().build(sealed)
+
+
+class PrintsItsKey(RouterSwap):
+    async def quote(self, request):
+        print(KEY)
+        return await super().quote(request)
+
+
+class BreaksForGood(RouterSwap):
+    broken = False
+
+    async def quote(self, request):
+        if self.broken:
+            return None
+        try:
+            return await super().quote(request)
+        except Exception:
+            self.broken = True
+            raise
+
+
 ROWS = [
     (NoSlippage, "minimums_allow_the_slippage"),
     (BlocksInBuild, "no_method_blocks_the_loop"),
+    (BlocksAtFirst, "first_calls_do_not_block_the_loop"),
+    (PromisesTooMuch, "generated_amounts_are_paid"),
+    (PaysTheSenderOnly, "other_recipients_are_paid"),
+    (KeepsTheRequest, "concurrent_quotes_are_their_own"),
+    (RemembersPlans, "another_process_builds_the_same_bytes"),
+    (SwallowsCancellation, "every_method_can_be_cancelled"),
+    (KeepsMemory, "nothing_is_leaked"),
+    (ForgetsOldQuotes, "old_quotes_are_built"),
+    (PrintsItsKey, "no_secret_is_shown"),
+    (BreaksForGood, "it_recovers_from_faults_of_its_upstreams"),
+    (changed(price_impact_bps=9_000), "price_impact_is_what_amounts_show"),
+    (changed(gas=Gas(units=10, limit=10, price_wei=1, cost_wei=10)), "gas_is_what_is_used"),
+    (changed(lifetime_s=86_400), "quotes_say_who_pays_and_gets"),
 ]
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "name"), ROWS)
+@pytest.mark.parametrize(("kind", "name"), ROWS, ids=[name for _, name in ROWS])
 async def test_a_wrong_behaviour_is_found_by_its_check(devnet, kind, name):
-    from quoteway.config.model import Config, QuotesConfig
-    from quoteway.engine.gateway import Gateway
-
     chain = devnet.chains["devnet"]
     router = chain.contracts["UniswapV2Router02"]
     network = Network(
         "devnet", 31337, "Devnet", endpoints=(Endpoint(devnet.urls["devnet"]),), contracts=chain.kinds
     )
 
-    def opening(cls):
+    def examined(cls):
         def start():
             make = [HttpRpc, lambda context: cls(context, 31337, router)]
             plugin = FakePlugin(make, networks=[network])
             config = Config(quotes=QuotesConfig(competition_timeout_s=30.0))
             return Gateway(config, plugins={"fake": plugin}, discover=False).running()
 
-        return start
+        check = next(check for check in CHECKS if check.name == name)
+        return Examination(devnet, start, "fake", CHECKS, secrets=(KEY,)).run(
+            check, Capability.SWAP, "router"
+        )
 
-    check = next(check for check in CHECKS if check.name == name)
-    honest = await Examination(devnet, opening(RouterSwap), "fake", CHECKS).run(
-        check, Capability.SWAP, "router"
-    )
-    assert honest.finding is None
-    wrong = await Examination(devnet, opening(kind), "fake", CHECKS).run(check, Capability.SWAP, "router")
+    assert (await examined(Honest)).finding is None
+    wrong = await examined(kind)
     assert wrong.finding is not None
     assert (wrong.finding.check, wrong.finding.level) == (name, 2)
     assert wrong.finding.remedy

@@ -75,7 +75,9 @@ class Examination:
     _cases: dict[tuple[Capability, str], Sequence[Any]] = field(default_factory=dict)
 
     async def report(self, most_level: int = MOST_LEVEL) -> Report:
-        """Runs the levels up to ``most_level``. A level with a finding is the last that runs."""
+        """Runs the levels up to ``most_level``. A level with a finding is the last that runs, and so is one
+        without a check that concerns the plugin: neither counts.
+        """
         results: list[Result] = []
         level_s: dict[int, float] = {}
         began = time.perf_counter()
@@ -96,11 +98,15 @@ class Examination:
                 if check.level == number and key[0] in check.capabilities
             ]
             self.begin(number, len(planned))
+            ran = []
             for check, key in planned:
-                results.append(await self.run(check, *key))
-                self.tell(results[-1])
+                ran.append(await self.run(check, *key))
+                self.tell(ran[-1])
+            results += ran
             level_s[number] = time.perf_counter() - began
-            if any(result.finding is not None for result in results):
+            found = any(result.finding is not None for result in ran)
+            # A level of which nothing concerns the plugin would say what nobody has seen.
+            if found or all(result.not_applicable is not None for result in ran):
                 break
             level = number
         return Report(self.plugin, distribution, version, level, tuple(results), level_s, self.executions)

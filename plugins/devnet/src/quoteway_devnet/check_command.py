@@ -34,8 +34,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def check(plugin: str, level: int, executions: int, json_file: Path | None, config_path: Path | None) -> None:
     """Check PLUGIN (its entry-point name) and write its level to [plugins] levels.
 
-    Starts a devnet and runs the levels in order; a level with a finding is the last one. Exit 0: the plugin
-    reached --level. 1: something was found. 2: it could not be checked.
+    Starts a devnet and runs the levels in order, up to the first with a finding, or without a check that
+    concerns the plugin: neither counts. Exit 0: nothing was found. 1: something was. 2: it could not be checked.
     """
     from quoteway import ConfigError
 
@@ -55,6 +55,8 @@ def check(plugin: str, level: int, executions: int, json_file: Path | None, conf
         _refuse(str(error))
     reached = "no level" if report.level is None else f"level {report.level}"
     click.echo(f"{plugin} {report.version}: {reached}, written to {levels_file}")
+    if not report.findings and report.level is not None and report.level < level:
+        click.echo(f"no check of level {report.level + 1} concerns this plugin")
     sys.exit(1 if report.findings else 0)
 
 
