@@ -67,10 +67,10 @@ EXPLANATIONS: Mapping[NotEnabled, Explanation] = MappingProxyType(
             "When you have reviewed the change, write the file anew with `quoteway plugins lock`.",
         ),
         NotEnabled.LEVEL_TOO_LOW: Explanation(
-            "`[plugins] least_level` or `least_levels` requires a level that the installed files of the plugin "
-            "have not reached in `quoteway check`. The plugin was not imported.",
-            "Run `quoteway check` for the plugin, with the configuration that names the levels file, and start "
-            "again; or require a lower level.",
+            "`[plugins] least_level` or `least_levels` requires a level that the installed files of the "
+            "plugin have not reached in `quoteway check`. The plugin was not imported.",
+            "Run `quoteway check` for the plugin, with the configuration that names the levels file, and "
+            "start again; or require a lower level.",
         ),
         NotEnabled.DISABLED: Explanation(
             "The configuration has `[providers.<id>] enabled = false`.",

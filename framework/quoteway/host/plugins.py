@@ -179,10 +179,8 @@ class Plugins:
             has = "has no level" if entry.level is None else f"has level {entry.level}"
             if entry.level is None and entry.name in levels.plugins:
                 has = "has other files than those that were checked"
-            text = (
-                f"it {has}, and level {least} is required: run `quoteway check {entry.name} --level {least}`"
-            )
-            entry.refuse(NotEnabled.LEVEL_TOO_LOW, text)
+            remedy = f"run `quoteway check {entry.name} --level {least}`"
+            entry.refuse(NotEnabled.LEVEL_TOO_LOW, f"it {has}, and level {least} is required: {remedy}")
 
     def load(self) -> None:
         """Imports, registers and configures every selected plugin.

@@ -34,8 +34,8 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 def check(plugin: str, level: int, executions: int, json_file: Path | None, config_path: Path | None) -> None:
     """Check PLUGIN (its entry-point name) and write its level to [plugins] levels.
 
-    Starts a devnet and runs the levels in order, up to the first with a finding, or without a check that
-    concerns the plugin: neither counts. Exit 0: nothing was found. 1: something was. 2: it could not be checked.
+    Starts a devnet and runs the levels in order, up to the first with a finding or without a check that
+    concerns the plugin: neither counts. Exit 0: nothing was found. 1: something was. 2: nothing was checked.
     """
     from quoteway import ConfigError
 
