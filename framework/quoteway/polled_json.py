@@ -143,7 +143,10 @@ class PolledJson(Generic[T]):
             self._etag = None
             raise _failed("its document is no JSON, or nested too deep") from None
         try:
-            return self._parse(document)
+            value = self._parse(document)
+            if value is None:
+                raise ValueError("nothing")
+            return value
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             self._etag = None
             raise _failed(f"its document has another shape ({type(error).__name__})") from None
