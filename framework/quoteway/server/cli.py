@@ -16,6 +16,7 @@ import click
 
 from quoteway.errors import ConfigError
 from quoteway.server.plugin_commands import PluginCommandRunner
+from quoteway.server.replay_commands import capture, replay
 
 if TYPE_CHECKING:
     from quoteway.config.model import Config
@@ -300,6 +301,10 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
         click.echo(f"verified: {found.claim}")
         click.echo("not checked: netGapBps and arbitrage, which the certificate does not prove")
     sys.exit(0 if found.holds else 1)
+
+
+main.add_command(capture)
+main.add_command(replay)
 
 
 @main.command()
