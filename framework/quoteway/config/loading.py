@@ -42,6 +42,12 @@ _MISSING_KEY = (
     'or set QUOTEWAY_QUOTES__KEYS=\'[{{id = "k1", secret = {{env = "QUOTEWAY_KEY"}}}}]\''
 )
 
+_MISSING_CAPTURE_KEY = (
+    "{source}: server.capture needs server.capture_key in a deployment: recordings tell what callers asked. "
+    "Make one with `export QUOTEWAY_CAPTURE_KEY=$(openssl rand -hex 32)` and set "
+    '`capture_key = {{env = "QUOTEWAY_CAPTURE_KEY"}}` in [server], or set `capture = 0`'
+)
+
 SECTIONS: Mapping[str, type[Any]] = {
     member.name: kind.section
     for member in members_of(Config)
@@ -71,6 +77,8 @@ def load_config(
     if sign is not None:
         if not config.quotes.keys:
             raise ConfigError(_MISSING_KEY.format(source=path or "environment", sign=sign))
+        if config.server.capture and config.server.capture_key is None:
+            raise ConfigError(_MISSING_CAPTURE_KEY.format(source=path or "environment"))
         return config
     if "startup_timeout_s" not in tree.get("plugins", {}):
         plugins = replace(config.plugins, startup_timeout_s=EMBEDDED_STARTUP_TIMEOUT_S)
@@ -224,7 +232,7 @@ def _show(value: Any, key: str = "") -> Any:
         tier = f"tier {value.tier}" if value.tier else ""
         cordoned = f"cordoned: {value.cordoned}" if value.cordoned else ""
         more = ", ".join(filter(None, (value.name, tier, cordoned)))
-        return _show_url(value.url) + (f" ({more})" if more else "")
+        return shown_url(value.url) + (f" ({more})" if more else "")
     if isinstance(value, Mapping):
         return {str(name): _show(member, str(name)) for name, member in value.items()}
     if isinstance(value, tuple | list):
@@ -234,11 +242,11 @@ def _show(value: Any, key: str = "") -> Any:
     if key and isinstance(value, str):
         if re.search(r"key|secret|token$|password|auth|credential", key, re.IGNORECASE):
             return REDACTED
-        return _show_url(value) if "://" in value else value
+        return shown_url(value) if "://" in value else value
     return value
 
 
-def _show_url(url: str) -> str:
+def shown_url(url: str) -> str:
     """Scheme and host only: user info, path and query may be credentials."""
     try:
         parts = urlsplit(url)

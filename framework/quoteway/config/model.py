@@ -91,6 +91,17 @@ class ServerConfig:
     access_log: AccessLog = setting(choice(AccessLog), "Requests that are logged.", "errors")
     log_format: LogFormat = setting(choice(LogFormat), "`auto`: `console` in a terminal, or `json`.", "auto")
     log_level: LogLevel = setting(choice(LogLevel), "Least level that is logged.", "info")
+    capture: int = setting(
+        integer(0, 1_000), "Newest requests of a worker that `quoteway capture` can get; 0: none.", 0
+    )
+    capture_bytes: int = setting(
+        integer(1_048_576, 4_294_967_296), "Memory that their recordings may take.", 67_108_864
+    )
+    capture_key: Secret | None = setting(
+        SecretField(validate=kinds.strong(MIN_API_KEY_BYTES, MIN_API_KEY_BITS), allow_none=True),
+        "Bearer token of `/operator/captures`, for operators only. A deployment needs one for `capture`.",
+        None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

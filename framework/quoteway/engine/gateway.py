@@ -8,7 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from quoteway.config.model import Config
 from quoteway.engine.building import Building
@@ -32,6 +32,7 @@ from quoteway.host.lists import Lists
 from quoteway.host.missing_contracts import MissingContracts
 from quoteway.host.provider_calls import FORWARD
 from quoteway.host.reachability import Reachability
+from quoteway.host.recording import Recorder
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.series_book import SeriesBook
@@ -45,6 +46,9 @@ from quoteway.pricing.price_book import WAIT_S, PriceBook
 from quoteway.pricing.valuation import Keys, Valuation
 from quoteway.providers import RpcUpstream
 
+if TYPE_CHECKING:
+    import aiohttp
+
 log = logging.getLogger("quoteway.engine.gateway")
 
 LOOK_AHEAD_S = 1.0
@@ -55,6 +59,7 @@ class Gateway:
     """The parts of one deployment.
 
     ``plugins`` adds in-process plugins by name; ``discover=False`` skips installed plugins (for tests).
+    ``connector`` is what the HTTP session of plugins connects by, without it TCP.
     """
 
     def __init__(
@@ -64,8 +69,14 @@ class Gateway:
         plugins: Mapping[str, object] | None = None,
         discover: bool = True,
         clock: Callable[[], float] = time.time,
+        connector: aiohttp.BaseConnector | None = None,
     ) -> None:
         self.config = config
+        self._connector = connector
+        self.recorder: Recorder | None = None
+        if config.server.capture:
+            self.recorder = Recorder(config.server.capture, config.server.capture_bytes, clock)
+            clock = self.recorder.clock
         self.runtime = Runtime(config, clock=clock)
         self.registry = Registry(self.runtime)
         self.watchdog = Watchdog(self.registry)
@@ -94,8 +105,7 @@ class Gateway:
         self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)
         self.ready = False
-        self.draining = False
-        """Whether the service is about to stop. It serves as before, but is not ready."""
+        self.draining = False  # the service is about to stop: it serves as before, but is not ready
         self.described: Descriptions = {}
         self._known = Networks()
         self._authors: dict[int, list[PluginEntry]] = {}
@@ -115,9 +125,10 @@ class Gateway:
         served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
+            forward = partial(self._forward, network)
             self.runtime.chains[network.chain_id] = RpcChain(
                 network,
-                partial(self._forward, network),
+                forward if self.recorder is None else self.recorder.reads(network, forward),
                 forward_public=partial(self._forward_public, network),
                 pushed=partial(self._pushed_heads, network),
             )
@@ -147,16 +158,9 @@ class Gateway:
         self._starting = asyncio.create_task(self._start(), name="gateway:start")
 
     def _open_session(self) -> None:
-        import aiohttp
+        from quoteway.host.http_session import open_session
 
-        from quoteway.telemetry.tracing import outgoing_traces
-
-        self.runtime.session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=30),
-            # No limit: networks with nodes at one host would share it. The RPC plugin bounds each upstream.
-            connector=aiohttp.TCPConnector(limit=0),
-            trace_configs=[outgoing_traces()],
-        )
+        self.runtime.session = open_session(lambda: self.runtime.networks, self.recorder, self._connector)
 
     async def _start(self) -> None:
         try:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from quoteway.evm import opcodes as op
+from quoteway.evm.address import checksum
 from quoteway.evm.opcodes import push, push_address
 from quoteway.models import Call, CallFailed, CodeSize, NativeBalance, Read
 
@@ -71,6 +72,48 @@ def outputs(reads: Sequence[Read], data: bytes) -> list[bytes | CallFailed]:
     return results
 
 
+def reads_of(code: bytes) -> list[Read] | None:
+    """Returns the reads of which ``program`` made this code; None for other code."""
+    reads: list[Read] = []
+    at = 2
+    # A call begins with PUSH2, a word with PUSH1 of 1, and the end with PUSH1 of 0.
+    while code[at : at + 2] != push(0, 1):
+        is_call = code[at : at + 1] == push(0, 2)[:1]
+        size = _CALL_BYTES if is_call else _WORD_BYTES
+        part = code[at : at + size]
+        if len(part) < size:
+            return None
+        if is_call:
+            to, gas, cap = checksum("0x" + part[24:44].hex()), _number(part[45:49]), _number(part[53:55])
+            start = _number(part[4:7])
+            reads.append(Call(to, code[start : start + _number(part[1:3])], gas, cap))
+        else:
+            kind = NativeBalance if part[31:32] == op.BALANCE else CodeSize
+            reads.append(kind(checksum("0x" + part[11:31].hex())))
+        at += size
+    return reads if program(reads) == code else None
+
+
+def segments(reads: Sequence[Read], data: bytes) -> list[bytes]:
+    """Splits what ``program`` returned into the header and output of each read, which joined are ``data``.
+
+    Raises ``ValueError`` if it does not fit the reads.
+    """
+    found: list[bytes] = []
+    position = 0
+    for read in reads:
+        kept = min(_number(data[position : position + 32]) & ~_OK, _max_output(read))
+        found.append(data[position : position + 32 + kept])
+        position += 32 + kept
+    if position != len(data):
+        raise ValueError("the batch's output does not fit its calls")
+    return found
+
+
+def _number(data: bytes) -> int:
+    return int.from_bytes(data, "big")
+
+
 def _max_output(read: Read) -> int:
     return read.max_output if isinstance(read, Call) else 32
 
@@ -111,3 +154,8 @@ def _word(read: NativeBalance | CodeSize) -> bytes:
             push(64, 1) + op.ADD,
         )
     )
+
+
+_ANY = NativeBalance("0x" + "00" * 20)
+_CALL_BYTES = len(_call(Call(_ANY.account, b""), 0))
+_WORD_BYTES = len(_word(_ANY))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -22,7 +22,7 @@ from quoteway.host.chain_tokens import CatalogList, CatalogToken, ListedTokens
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_lists import Searchable, TokenLists
-from quoteway.models import NATIVE, Address, Token, TokenProfile
+from quoteway.models import NATIVE, Address, Token, TokenProfile, TokenRow
 
 log = logging.getLogger("quoteway.host.token_directory")
 
@@ -44,6 +44,10 @@ class TokenDirectory:
     def warm(self) -> None:
         """Starts to read the lists of the catalogs."""
         self._lists.warm()
+
+    def rows_of(self, catalog_id: str) -> Iterator[TokenRow]:
+        """Yields the rows of a catalog that are in memory."""
+        return self._lists.rows_of(catalog_id)
 
     async def close(self) -> None:
         """Stops reads in progress."""

@@ -6,7 +6,7 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,7 +18,7 @@ from quoteway.host.refresh import Clock, Refresher, RefreshPolicy
 from quoteway.host.registry import Registry
 from quoteway.host.token_facts import CatalogProfiles, TokenFactsOfCatalogs
 from quoteway.host.token_search import TokenSearch
-from quoteway.models import Capability, TokenProfile, TokenRows
+from quoteway.models import Capability, TokenProfile, TokenRow, TokenRows
 from quoteway.providers import Provider, TokenCatalog
 
 log = logging.getLogger("quoteway.host.token_lists")
@@ -131,6 +131,11 @@ class TokenLists:
         return Searchable(
             self._search, self._facts, missing, min((read.read_at for _, read in parts), default=None)
         )
+
+    def rows_of(self, catalog_id: str) -> Iterator[TokenRow]:
+        """Yields the rows of a catalog that are in memory; none before it was read."""
+        read = self._reads.known(catalog_id).value
+        return iter(()) if read is None else read.profiles.rows()
 
     async def close(self) -> None:
         """Stops reads in progress."""

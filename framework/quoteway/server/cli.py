@@ -19,6 +19,7 @@ from quoteway.server.new_plugin import KINDS, write_plugin
 from quoteway.server.options import CONFIG_OPTION, configured, quiet
 from quoteway.server.plugin_commands import PluginCommandRunner
 from quoteway.server.plugins_group import plugins
+from quoteway.server.replay_commands import capture, replay
 
 if TYPE_CHECKING:
     from quoteway.host.states import PluginEntry
@@ -278,6 +279,10 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
         click.echo(f"verified: {found.claim}")
         click.echo("not checked: netGapBps and arbitrage, which the certificate does not prove")
     sys.exit(0 if found.holds else 1)
+
+
+main.add_command(capture)
+main.add_command(replay)
 
 
 @main.command()

@@ -6,6 +6,9 @@
                   (pytest-asyncio with ``asyncio_mode = "auto"``)
 ``slow_node``     an async factory of proxies that answer for a node after a delay
 
+Each file ``bundles/*.json`` in a folder of tests, which ``quoteway capture`` wrote, is a test: its request
+gets the recorded answer again. It needs no chain and no network.
+
 Imports are inside the fixtures, because pytest loads this module at every start.
 """
 
@@ -18,6 +21,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from quoteway.engine.gateway import Gateway
     from quoteway.testing.execution import LocalChains
 
@@ -27,6 +32,45 @@ if TYPE_CHECKING:
 
 # Rewrite the suites' assertions, so that failures show values as in test modules.
 pytest.register_assert_rewrite("quoteway.testing.conformance")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """Collects the bundles of recorded requests."""
+    if file_path.suffix != ".json" or file_path.parent.name != "bundles":
+        return None
+    bundles: pytest.Collector = BundleFile.from_parent(parent, path=file_path)
+    return bundles
+
+
+class BundleFile(pytest.File):
+    """A bundle as a file with one test."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Yields the test."""
+        yield BundleItem.from_parent(self, name="replay")
+
+
+class BundleItem(pytest.Item):
+    """Runs the request of a bundle and fails when the answer is not the recorded one."""
+
+    def runtest(self) -> None:
+        """Replays the bundle with the installed plugins."""
+        import asyncio
+
+        from quoteway.engine.bundles import BundleError, read_bundle
+        from quoteway.server.replay import replay
+
+        try:
+            found = asyncio.run(replay(read_bundle(self.path)))
+        except BundleError as error:
+            pytest.fail(str(error), pytrace=False)
+        if found.differences:
+            missing = [f"not recorded: {read}" for read in found.missing]
+            pytest.fail("\n".join([*found.differences, *missing, *found.notes]), pytrace=False)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        """Returns where the test is."""
+        return self.path, None, f"bundle {self.path.name}"
 
 
 @pytest.fixture(scope="session")

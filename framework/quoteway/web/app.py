@@ -14,6 +14,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
+from quoteway.web.http.captures import add_captures
 from quoteway.web.http.health import health_routes, keep_state, metrics_handler, root_route
 from quoteway.web.http.light import LightPath
 from quoteway.web.http.metrics import SHARED, Metrics
@@ -69,7 +70,8 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     """The application. With ``run_gateway`` it starts and stops the gateway; without, the caller does."""
     metrics = Metrics()
     cache = CatalogCache(public=not gateway.config.auth.keys)
-    middleware = Middleware(gateway.config, metrics, cache, lambda: gateway.registry.revision)
+    revision = lambda: gateway.registry.revision  # noqa: E731
+    middleware = Middleware(gateway.config, metrics, cache, revision, gateway.recorder)
     app = web.Application(middlewares=[middleware.serve])
     app[CACHE] = cache
     app.on_cleanup.append(lambda _: cache.close())
@@ -96,6 +98,8 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app.on_shutdown.append(sockets.stop)
     app.router.add_route("*", "/x/{plugin}/{rest:.*}", plugin_routes(gateway))
     app.add_routes([root_route(), *health_routes(gateway)])
+    if gateway.recorder is not None:
+        add_captures(app, gateway, gateway.recorder)
     if gateway.config.server.metrics_port is None:
         app.router.add_get("/metrics", metrics_handler(gateway, metrics))
     else:

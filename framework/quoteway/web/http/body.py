@@ -12,6 +12,7 @@ from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.web_protocol import RequestPayloadError
 
 from quoteway.errors import MalformedRequest, Reason
+from quoteway.host.recording import note_body
 from quoteway.web.http.envelope import BodyTimeout, BodyTooLarge, UnsupportedMediaType
 
 
@@ -27,6 +28,7 @@ async def read_object(
     """
     if may_be_empty:
         raw = await _read(request, limit_bytes, timeout_s)
+        note_body(raw)
         if not raw.strip():
             return {}
     else:
@@ -43,6 +45,7 @@ async def read_object(
 async def read_json(request: web.Request, *, limit_bytes: int, timeout_s: float) -> bytes:
     """The bytes of a JSON body, not parsed. Raises ``MalformedRequest`` (400, 408, 413 or 415)."""
     raw = await _read(request, limit_bytes, timeout_s)
+    note_body(raw)
     if not raw.strip():
         raise MalformedRequest("A JSON body is required.", reason=Reason.MISSING)
     _check_content_type(request)

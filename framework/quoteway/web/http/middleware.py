@@ -20,6 +20,7 @@ from multidict import MultiMapping
 
 from quoteway.config.model import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
+from quoteway.host.recording import Recorder
 from quoteway.telemetry.tracing import continue_trace, traceparent
 from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
 from quoteway.web.http.compression import compress
@@ -49,7 +50,12 @@ class Middleware:
     """The one middleware of the application."""
 
     def __init__(
-        self, config: Config, metrics: Metrics, cache: CatalogCache, revision: Callable[[], int]
+        self,
+        config: Config,
+        metrics: Metrics,
+        cache: CatalogCache,
+        revision: Callable[[], int],
+        recorder: Recorder | None = None,
     ) -> None:
         server = config.server
         self.operations: dict[Any, Operation] = {}
@@ -61,6 +67,7 @@ class Middleware:
         self.light: LightPath | None = None
         """What answers some requests before aiohttp makes anything of them."""
         self._metrics = metrics
+        self._recorder = recorder
         self._cache = cache
         self._revision = revision
         self._keys = [key.reveal().encode() for key in config.auth.keys]
@@ -117,6 +124,9 @@ class Middleware:
         trace = continue_trace(headers.get("traceparent"))
         # Also when None: one task serves all requests of a connection, and the last one may have had a trace.
         traceparent.set(trace)
+        recorded = None
+        if self._recorder is not None and operation is not None and operation.group != "rpc":
+            recorded = self._recorder.begin(request_id, request.method, request.path_qs)
         group = operation.group if operation is not None else self.sockets.get(source, "catalog")
         counted: Counted | None = None
         response: web.StreamResponse | None = None
@@ -157,6 +167,11 @@ class Middleware:
             raise
         except Exception as error:
             response = self.failure(error, operation.path if operation else _route(request), request_id)
+        finally:
+            if self._recorder is not None and recorded is not None:
+                body = response.body if isinstance(response, web.Response) else None
+                status = 0 if response is None else response.status
+                self._recorder.finish(*recorded, status, body if isinstance(body, bytes) else None)
         if operation is not None and operation.group != "rpc" and isinstance(response, web.Response):
             compress(headers, response)
         self.complete(response, request_id, counted, trace)
