@@ -84,6 +84,7 @@ class Plugin:
     version: str
     distribution: str
     state: State
+    level: int | None
 
 
 PROVIDERS = st.builds(
