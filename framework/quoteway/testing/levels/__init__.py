@@ -11,11 +11,22 @@ from quoteway.testing.levels.enduring import ENDURING
 from quoteway.testing.levels.executing import EXECUTING
 from quoteway.testing.levels.facts import FACTS
 from quoteway.testing.levels.loading import LOADING
-from quoteway.testing.levels.report import json_of
+from quoteway.testing.levels.report import badge_of, html_of, json_of
 from quoteway.testing.levels.running import Examination, Report, Result
 from quoteway.testing.levels.truth import TRUTH
 
 CHECKS: tuple[Check, ...] = (*LOADING, *CONFORMING, *TRUTH, *ENDURING, *FACTS, *EXECUTING)
 """Every check. Names are unique among those of a capability."""
 
-__all__ = ["CHECKS", "LEVELS", "Check", "Examination", "Finding", "Report", "Result", "json_of"]
+__all__ = [
+    "CHECKS",
+    "LEVELS",
+    "Check",
+    "Examination",
+    "Finding",
+    "Report",
+    "Result",
+    "badge_of",
+    "html_of",
+    "json_of",
+]

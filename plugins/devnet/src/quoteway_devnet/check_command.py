@@ -30,8 +30,18 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     help="Random executions of level 3.",
 )
 @click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
+@click.option("--html", "html_file", type=_FILE, help="Write the report as a page.")
+@click.option("--badge", "badge_file", type=_FILE, help="Write the level as an SVG image.")
 @click.option("--config", "config_path", type=_FILE, help="Configuration file with the plugin's section.")
-def check(plugin: str, level: int, executions: int, json_file: Path | None, config_path: Path | None) -> None:
+def check(
+    plugin: str,
+    level: int,
+    executions: int,
+    json_file: Path | None,
+    html_file: Path | None,
+    badge_file: Path | None,
+    config_path: Path | None,
+) -> None:
     """Check PLUGIN (its entry-point name) and write its level to [plugins] levels.
 
     Starts a devnet and runs the levels in order, up to the first with a finding or without a check that
@@ -42,11 +52,12 @@ def check(plugin: str, level: int, executions: int, json_file: Path | None, conf
     from quoteway_devnet.errors import DevnetError
 
     try:
-        from quoteway.testing.levels import json_of
+        from quoteway.testing.levels import badge_of, html_of, json_of
 
         report, levels_file = _examined(plugin, level, executions, config_path)
-        if json_file is not None:
-            json_file.write_text(json_of(report), encoding="utf-8")
+        for file, text_of in ((json_file, json_of), (html_file, html_of), (badge_file, badge_of)):
+            if file is not None:
+                file.write_text(text_of(report), encoding="utf-8")
     except ImportError as error:
         if error.name not in ("pytest", "_pytest"):
             raise
