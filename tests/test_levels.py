@@ -1,15 +1,18 @@
 """The checks of the levels: an honest provider passes, and wrong behaviours are found by name."""
 
 import asyncio
+import math
 import time
 from dataclasses import replace
 
 import pytest
 from quoteway.config.model import Config, QuotesConfig
 from quoteway.engine.gateway import Gateway
-from quoteway.models import Capability, Gas
+from quoteway.errors import UpstreamError
+from quoteway.models import Capability, Fee, Gas, Hop, RoutePath, Token
 from quoteway.networks import Endpoint, Network
-from quoteway.testing.fakes import FakePlugin, HttpRpc, RouterSwap
+from quoteway.testing.conformance.provider import STRANGER
+from quoteway.testing.fakes import FakePlugin, HttpRpc, ListedTokens, RouterSwap
 from quoteway.testing.levels import CHECKS, Examination
 
 pytestmark = pytest.mark.slow
@@ -138,6 +141,49 @@ class BreaksForGood(RouterSwap):
             raise
 
 
+class ShowsItsKeyInAnError(RouterSwap):
+    async def quote(self, request):
+        try:
+            return await super().quote(request)
+        except UpstreamError as error:
+            raise UpstreamError(f"The node did not take {KEY}.") from error
+
+
+class ShowsAnotherRoute(Honest):
+    async def quote(self, request):
+        quote = await super().quote(request)
+        if quote is None:
+            return None
+        ends = request.token_in.address, request.token_out.address
+        hop = Hop("router", "v2", STRANGER, *ends, request.amount_in, quote.outputs[0].amount)
+        return replace(quote, route=(RoutePath(10_000, (hop,)),))
+
+
+class NamesFeesThatNobodyTakes(Honest):
+    async def quote(self, request):
+        quote = await super().quote(request)
+        fee = Fee("lp", request.token_in, request.amount_in // 2, included=True)
+        return quote and replace(quote, fees=(fee,))
+
+
+class KeepsItsFirstList(ListedTokens):
+    calls = 0
+
+    async def tokens(self, chain_id):
+        self.calls += 1
+        return (await super().tokens(chain_id))[: 1 + self.calls % 2]
+
+
+class HasFactsThatCannotBe(ListedTokens):
+    async def tokens(self, chain_id):
+        return [replace(row, market_cap_usd=math.nan) for row in await super().tokens(chain_id)]
+
+
+class HasALinkThatRuns(ListedTokens):
+    async def tokens(self, chain_id):
+        return [replace(row, website="javascript:alert(1)") for row in await super().tokens(chain_id)]
+
+
 ROWS = [
     (NoSlippage, "minimums_allow_the_slippage"),
     (BlocksInBuild, "no_method_blocks_the_loop"),
@@ -151,34 +197,67 @@ ROWS = [
     (ForgetsOldQuotes, "old_quotes_are_built"),
     (PrintsItsKey, "no_secret_is_shown"),
     (BreaksForGood, "it_recovers_from_faults_of_its_upstreams"),
+    (ShowsItsKeyInAnError, "no_secret_is_shown"),
+    (ShowsAnotherRoute, "routes_are_what_is_executed"),
+    (NamesFeesThatNobodyTakes, "fees_are_no_more_than_trading_costs"),
     (changed(price_impact_bps=9_000), "price_impact_is_what_amounts_show"),
     (changed(gas=Gas(units=10, limit=10, price_wei=1, cost_wei=10)), "gas_is_what_is_used"),
     (changed(lifetime_s=86_400), "quotes_say_who_pays_and_gets"),
 ]
 
 
-@pytest.mark.parametrize(("kind", "name"), ROWS, ids=[name for _, name in ROWS])
-async def test_a_wrong_behaviour_is_found_by_its_check(devnet, kind, name):
+CATALOGS = [
+    (KeepsItsFirstList, "revision_follows_the_list"),
+    (HasFactsThatCannotBe, "facts_are_sane"),
+    (HasALinkThatRuns, "facts_are_sane"),
+]
+
+
+@pytest.fixture
+def examined(devnet):
+    """``await examined(make, name, capability, id)`` runs one check of the provider that ``make`` makes."""
     chain = devnet.chains["devnet"]
-    router = chain.contracts["UniswapV2Router02"]
     network = Network(
         "devnet", 31337, "Devnet", endpoints=(Endpoint(devnet.urls["devnet"]),), contracts=chain.kinds
     )
 
-    def examined(cls):
+    async def examine(make, name, *provider):
         def start():
-            make = [HttpRpc, lambda context: cls(context, 31337, router)]
-            plugin = FakePlugin(make, networks=[network])
+            plugin = FakePlugin([HttpRpc, make], networks=[network])
             config = Config(quotes=QuotesConfig(competition_timeout_s=30.0))
             return Gateway(config, plugins={"fake": plugin}, discover=False).running()
 
         check = next(check for check in CHECKS if check.name == name)
-        return Examination(devnet, start, "fake", CHECKS, secrets=(KEY,)).run(
-            check, Capability.SWAP, "router"
-        )
+        result = await Examination(devnet, start, "fake", CHECKS, secrets=(KEY,)).run(check, *provider)
+        return result.finding
 
-    assert (await examined(Honest)).finding is None
-    wrong = await examined(kind)
-    assert wrong.finding is not None
-    assert (wrong.finding.check, wrong.finding.level) == (name, 2)
-    assert wrong.finding.remedy
+    return examine
+
+
+def is_named(finding, name):
+    return finding is not None and (finding.check, finding.level) == (name, 2) and bool(finding.remedy)
+
+
+@pytest.mark.parametrize(("kind", "name"), ROWS, ids=[f"{name}-{kind.__name__}" for kind, name in ROWS])
+async def test_a_wrong_behaviour_of_swaps_is_found_by_its_check(devnet, examined, kind, name):
+    router = devnet.chains["devnet"].contracts["UniswapV2Router02"]
+
+    def made(cls):
+        return lambda context: cls(context, 31337, router)
+
+    assert await examined(made(Honest), name, Capability.SWAP, "router") is None
+    assert is_named(await examined(made(kind), name, Capability.SWAP, "router"), name)
+
+
+@pytest.mark.parametrize(("kind", "name"), CATALOGS, ids=[kind.__name__ for kind, _ in CATALOGS])
+async def test_a_wrong_behaviour_of_catalogs_is_found_by_its_check(devnet, examined, kind, name):
+    tokens = [
+        Token(31337, each.address, each.decimals, each.symbol, each.symbol, listed=True)
+        for each in devnet.chains["devnet"].tokens[:3]
+    ]
+
+    def made(cls):
+        return lambda context: cls(tokens)
+
+    assert await examined(made(ListedTokens), name, Capability.TOKENS, "listed-tokens") is None
+    assert is_named(await examined(made(kind), name, Capability.TOKENS, "listed-tokens"), name)
