@@ -25,6 +25,7 @@ def draining(tmp_path, serve):  # noqa: F811
     def start(drain_s, *arguments):
         (tmp_path / "quoteway.toml").write_text(f"server.drain_s = {drain_s}\n{CONFIG}")
         served = serve(*arguments)
+        served.url(workers=int(arguments[-1]) if arguments else 1)
         served.lines("Quoteway is serving")
         return served
 
