@@ -135,6 +135,8 @@ def test_a_file_is_served_reloaded_broken_and_repaired_over_one_devnet(developin
 
     developing.save(works("second") + ROUTES)
     developing.wait(lambda: developing.states() == {"second": None}, "the second version")
+    # Its row is there before the gateway is ready.
+    developing.wait(lambda: developing.ask("/readyz").get("status") == "ready", "the ready gateway")
     lookup = {"jsonrpc": "2.0", "id": 1, "method": "eth_getTransactionReceipt", "params": [sent]}
     assert developing.ask("/v2/rpc/31337", lookup)["result"]["status"] == "0x1", "the chain kept its state"
 
