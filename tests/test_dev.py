@@ -55,6 +55,8 @@ class Developing:
                 env={**clean, "QUOTEWAY_PLUGINS__LOAD": '["devnet", "rpc", "tokenlist", "uniswap"]'},
                 stdout=sink,
                 stderr=subprocess.STDOUT,
+                # The tests may run where it is ignored, as in the background, and a child inherits that.
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
 
     def save(self, source):

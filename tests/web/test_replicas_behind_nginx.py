@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from quoteway_devnet.anvil import free_port
-from test_serving import KEY, worker_pids
+from test_serving import KEY, heed_signals, worker_pids
 
 pytestmark = pytest.mark.services
 
@@ -63,6 +63,7 @@ class Replica:
                 cwd=self.folder,
                 env={**os.environ, "KEY": KEY},
                 stderr=sink,
+                preexec_fn=heed_signals,
             )
         self.says("Quoteway is serving")
 

@@ -10,7 +10,6 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,14 +48,16 @@ def get(url, **headers):
         return error.code, error.read().decode()
 
 
-# The tests may run where SIGHUP is ignored, as under nohup, and a child inherits that.
-HEED_SIGHUP = partial(signal.signal, signal.SIGHUP, signal.SIG_DFL)
+def heed_signals():
+    """The tests may run where SIGHUP and SIGINT are ignored, as under nohup, and a child inherits that."""
+    for name in (signal.SIGHUP, signal.SIGINT):
+        signal.signal(name, signal.SIG_DFL)
 
 
 class Served:
     """A ``quoteway serve`` process whose log is read from a file."""
 
-    def __init__(self, folder, *arguments, before=HEED_SIGHUP, **more):
+    def __init__(self, folder, *arguments, before=heed_signals, **more):
         self.log = Path(folder) / "serve.log"
         self.started = time.monotonic()
         with self.log.open("wb") as stream:

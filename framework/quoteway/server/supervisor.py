@@ -76,6 +76,7 @@ class Supervisor:
     _stop: signal.Signals | None = None
     _reload: bool = False
     _lifeline: IO[bytes] | None = None
+    _lifeline_end: IO[bytes] | None = None
 
     def run(self) -> int:
         """Returns the exit status: 0 when stopped by a signal, 1 when workers never came up, 2 when the
@@ -85,7 +86,7 @@ class Supervisor:
         read_end, write_end = os.pipe()  # which children do not inherit
         with (
             open(read_end, "rb") as self._lifeline,
-            open(write_end, "wb"),
+            open(write_end, "wb") as self._lifeline_end,
             _reserved_port(self.config) as port,
             tempfile.TemporaryDirectory(prefix="quoteway-run-") as folder,
         ):
@@ -208,23 +209,26 @@ class Supervisor:
         log.error("worker %d ended with status %s; starting again in %.1f s", worker.index, status, delay_s)
 
     def _end_all(self) -> None:
-        """Passes the signal on to the workers, and a second one too. Without a signal they end at once."""
+        """Ends the workers by SIGTERM; at once after SIGINT, after a second signal, and without a signal.
+
+        That is told by the end of their standard input: a process may have inherited that it ignores SIGINT.
+        """
         current = [worker.process for worker in self._workers if worker.process is not None]
-        running = [*current, *self._replaced]
-        server, passed_on = self.config.server, None
+        running = [process for process in (*current, *self._replaced) if process.poll() is None]
+        server = self.config.server
         deadline = time.monotonic() + server.drain_s + 2 * server.shutdown_timeout_s + 5
-        while running := [process for process in running if process.poll() is None]:
-            stop = self._stop or signal.SIGINT
-            if stop is not passed_on:
-                passed_on = stop
-                for process in running:
-                    process.send_signal(stop)
+        for process in running:
+            process.terminate()
+        while running:
+            if self._stop in (None, signal.SIGINT) and self._lifeline_end is not None:
+                self._lifeline_end.close()
             if time.monotonic() >= deadline:
                 log.error("workers did not stop in time: killed")
                 for process in running:
                     process.kill()
                     process.wait()
             time.sleep(0.02)
+            running = [process for process in running if process.poll() is None]
 
 
 @contextlib.contextmanager
