@@ -12,6 +12,7 @@ from urllib.parse import quote
 import click
 
 from quoteway.errors import ConfigError
+from quoteway.server.options import quiet
 
 TIMEOUT_S = 60.0
 MOST_SHOWN = 40
@@ -87,18 +88,16 @@ async def _fetch(url: str, request_id: str, key: str | None) -> bytes:
 
 @click.command()
 @click.argument("bundle", type=click.Path(path_type=Path, dir_okay=False))
+@quiet()
 def replay(bundle: Path) -> None:
     """Run the request of a bundle again, without any network, and compare the answers.
 
     BUNDLE is a file of "quoteway capture". Exit 0: the answers are the same. 1: they differ. 2: it could not
     be run.
     """
-    import logging
-
     from quoteway.engine.bundles import BundleError, read_bundle
     from quoteway.server.replay import replay as run
 
-    logging.getLogger("quoteway").setLevel(logging.CRITICAL)
     try:
         found = asyncio.run(run(read_bundle(bundle)))
     except (BundleError, ConfigError) as error:
