@@ -5,9 +5,13 @@ BIN    := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 TOOLS  := $(VENV)/.tools
 SERVICES := $(VENV)/.services
+RELEASE := $(VENV)/.release
 PLUGINS := $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml))
 # The Solidity compiler and its libraries, beside each plugin's own contracts.
 COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(wildcard plugins/*/contracts/package-lock.json))
+
+# The client for Python programs, a distribution of its own, and its commands.
+PYTHON_CLIENT := clients/python
 
 # The JavaScript clients of JSON-RPC that tests/rpc runs.
 CLIENTS := tests/rpc/clients/node_modules/.package-lock.json
@@ -16,36 +20,55 @@ CLIENTS := tests/rpc/clients/node_modules/.package-lock.json
 LINTERS := tests/clients/node_modules/.package-lock.json
 GENERATORS := $(VENV)/generators/.installed
 
+# Installs into the environment, with uv when it is on PATH. Other people's packages come from the lock (locks/), with their hashes.
+INSTALL := $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
+LOCKED := $(INSTALL) --require-hashes
+
+# A module's tests run in one process. After a crash of a process that is replaced, `loadfile` waits for ever; without a new one the
+# others end the run, and the crash is a failure.
+PARALLEL := --dist loadfile --max-worker-restart=0
+
+# On a busy machine a test that waits or counts calls may fail by chance. It is run once more, its first failure is shown, and a
+# second one counts. With more than ten the run is wrong, not the machine.
+AGAIN := --reruns 1 --max-suite-reruns 10 --rerun-show-tracebacks
+
+# The TypeScript client that tests/clients runs, compiled.
+TYPESCRIPT_CLIENT := clients/typescript/dist/index.js
+
+# The static files of the console, which its distribution contains.
+CONSOLE := plugins/console/src/quoteway_console/static/index.html
+
 # More options of pytest for `make test` and `make test-all`.
 OPTIONS :=
 
-.PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check bench docs clean
+.PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check console lock audit release bench docs clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
 
-define install
+$(INSTALLED): locks/build.txt locks/runtime.txt pyproject.toml $(wildcard plugins/*/pyproject.toml) $(PYTHON_CLIENT)/pyproject.toml
+	@echo "Setting up $(VENV): the core, $(words $(PLUGINS)) plugins and the client..."
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
 	  || { echo "Python 3.11+ with venv is needed: install python3.11 and python3-venv, then run make again."; exit 1; }
-	@if command -v uv >/dev/null 2>&1; then \
-	  uv pip install --quiet --python $(BIN)/python -e '$(1)' $(addprefix -e ./,$(PLUGINS)); \
-	else \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '$(1)' $(addprefix -e ./,$(PLUGINS)); \
-	fi
+	@$(LOCKED) -r locks/build.txt -r locks/runtime.txt
+	@# pip refuses to check hashes where something is editable, and nothing is left to resolve.
+	@$(INSTALL) --no-deps --no-build-isolation -e . $(addprefix -e ./,$(PLUGINS) $(PYTHON_CLIENT))
 	@touch $@
-endef
 
-$(INSTALLED): pyproject.toml $(wildcard plugins/*/pyproject.toml)
-	@echo "Setting up $(VENV): the core and $(words $(PLUGINS)) plugins..."
-	$(call install,.)
-
-$(TOOLS): $(INSTALLED)
+$(TOOLS): locks/dev.txt $(INSTALLED)
 	@echo "Adding the development tools to $(VENV)..."
-	$(call install,.[dev])
+	@$(LOCKED) -r $<
+	@touch $@
 
-$(SERVICES): $(TOOLS)
+$(SERVICES): locks/services.txt $(TOOLS)
 	@echo "Adding ClickHouse's engine to $(VENV)..."
-	$(call install,.[services])
+	@$(LOCKED) -r $<
+	@touch $@
+
+$(RELEASE): locks/release.txt $(TOOLS)
+	@echo "Adding the tools of a release to $(VENV)..."
+	@$(LOCKED) -r $<
+	@touch $@
 
 $(GENERATORS): tests/clients/requirements.txt
 	@echo "Installing the generators of clients in $(@D)..."
@@ -57,47 +80,74 @@ $(GENERATORS): tests/clients/requirements.txt
 	@cd $* && npm ci --silent --ignore-scripts --no-audit --no-fund
 	@touch $@
 
-prepare: $(TOOLS) $(COMPILERS) $(CLIENTS)  ## install and fetch everything that the tests need; they work offline afterwards
+$(TYPESCRIPT_CLIENT): clients/typescript/node_modules/.package-lock.json clients/typescript/tsconfig.json $(wildcard clients/typescript/src/*.ts)
+	@echo "Compiling the TypeScript client..."
+	@cd clients/typescript && node_modules/.bin/tsc
+	@touch $@
+
+$(CONSOLE): plugins/console/web/node_modules/.package-lock.json $(wildcard plugins/console/web/*.js* plugins/console/web/src/*) $(wildcard clients/typescript/src/*.ts)
+	@echo "Building the console..."
+	@cd plugins/console/web && node build.js
+
+prepare: $(TOOLS) $(COMPILERS) $(CLIENTS) $(TYPESCRIPT_CLIENT) $(CONSOLE)  ## install and fetch everything that the tests need; they work offline afterwards
 	@$(BIN)/quoteway devnet --prepare
 	@$(BIN)/python -m quoteway_devnet.packages
 	@$(BIN)/python tests/smart_accounts.py
 
-run: $(INSTALLED)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
+run: $(INSTALLED) $(CONSOLE)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
 	@$(BIN)/quoteway serve
 
 demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quote, sign, execute, compare
 	@$(BIN)/quoteway demo
 
 test: prepare  ## every test that needs pip and npm alone
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not services" $(OPTIONS) tests plugins
+	@$(BIN)/python -m pytest -n 2 $(PARALLEL) $(AGAIN) -m "not slow and not services" $(OPTIONS) tests plugins $(PYTHON_CLIENT)
 
-test-all: prepare $(SERVICES) $(LINTERS) $(GENERATORS)  ## every test; needs redis-server, nginx, chromium, openssl, postgresql and systemd too, adds ClickHouse's engine (600 MB) and generators of clients (700 MB), and a skip is a failure
+test-all: prepare $(SERVICES) $(RELEASE) $(LINTERS) $(GENERATORS)  ## every test; needs redis-server, nginx, chromium, openssl, postgresql, prometheus and systemd too, adds ClickHouse's engine (600 MB) and generators of clients (700 MB), and a skip is a failure
 	@$(BIN)/python -m quoteway_devnet.packages --all
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-skips $(OPTIONS) tests plugins
+	@# The slow tests mostly wait, so three processes keep two cores busy.
+	@$(BIN)/python -m pytest -n 3 $(PARALLEL) $(AGAIN) --no-skips $(OPTIONS) tests plugins $(PYTHON_CLIENT)
 
 test-random: prepare  ## the property tests with new random examples; what fails is shown with how to repeat it
-	@$(BIN)/python -m pytest -n 2 --dist loadfile -m hypothesis --hypothesis-profile=random tests plugins
+	@$(BIN)/python -m pytest -n 2 $(PARALLEL) -m hypothesis --hypothesis-profile=random tests plugins $(PYTHON_CLIENT)
 
 test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's but the slow ones beside the core alone (tox)
 	@$(BIN)/tox run-parallel --parallel 2 --parallel-no-spinner
 
-test-wheels: $(TOOLS)  ## build the wheels, install them in a new environment and make a swap with them
+test-wheels: $(TOOLS) $(CONSOLE)  ## build the wheels, install them in a new environment and make a swap with them; carry out the steps of deploy/Dockerfile
 	@$(BIN)/python tests/wheels.py
+	@$(BIN)/python tests/image.py
 
-check: $(TOOLS)  ## lint, types, import contracts, dependencies, generated documents, compatibility of the API
+check: $(TOOLS) plugins/console/web/node_modules/.package-lock.json  ## lint, types, import contracts, dependencies, generated documents, compatibility of the API
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 	@$(BIN)/deptry .
 	@for plugin in $(PLUGINS); do (cd $$plugin && $(CURDIR)/$(BIN)/deptry src) || exit 1; done
+	@cd $(PYTHON_CLIENT) && $(CURDIR)/$(BIN)/deptry src
+	@cd plugins/console/web && node_modules/.bin/tsc --noEmit
 	@$(BIN)/python docs/generate.py --check
+	@$(BIN)/python $(PYTHON_CLIENT)/generate.py --check
 	@$(BIN)/python docs/compatibility.py
 
-docs: $(TOOLS)  ## write the generated reference pages anew
+console: $(CONSOLE)  ## build the web interface, which `make run` shows and wheels contain
+
+lock: $(TOOLS)  ## pin what the pyproject.toml files need, with hashes, in locks/; OPTIONS=--upgrade takes the newest versions
+	@$(BIN)/python locks/write.py $(OPTIONS)
+
+audit: $(RELEASE)  ## ask the advisory database of Python packages about every locked version
+	@for lock in locks/*.txt; do echo "$$lock:"; $(BIN)/pip-audit --strict --disable-pip --require-hashes -r $$lock || exit 1; done
+
+release: $(RELEASE) $(CONSOLE)  ## cut the changelog; then build the wheels and sdists in dist/, check them, and write the bill of materials
+	@$(BIN)/python -m release
+
+docs: $(TOOLS) clients/typescript/node_modules/.package-lock.json  ## write the generated reference pages, and the types of the clients, anew
 	@$(BIN)/python docs/generate.py
+	@$(BIN)/python $(PYTHON_CLIENT)/generate.py
+	@cd clients/typescript && node generate.js
 
 bench: $(TOOLS)  ## exactness at scale, speed and memory beside a bare baseline in the same run
 	@$(BIN)/python -m bench
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .tox
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .tox clients/typescript/dist plugins/console/src/quoteway_console/static

@@ -1,4 +1,4 @@
-"""Builds the wheels of the core and of every plugin, installs them in a new environment, and uses them there.
+"""Builds the wheels of core, plugins and client, installs them in a new environment, and uses them there.
 
 ``make test-wheels`` runs it. It needs the package registry: pip resolves the dependencies as for a user.
 """
@@ -15,7 +15,8 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-PROJECTS = [ROOT, *sorted(file.parent for file in (ROOT / "plugins").glob("*/pyproject.toml"))]
+PLUGINS = sorted(file.parent for file in (ROOT / "plugins").glob("*/pyproject.toml"))
+PROJECTS = [ROOT, *PLUGINS, ROOT / "clients/python"]
 SENDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 WAIT_S = 300
 
@@ -70,12 +71,16 @@ def swap(commands, folder):
             assert time.monotonic() < ends_at, log.read_text()
             time.sleep(0.1)
         url = found[1]
+        page = urllib.request.Request(url, headers={"Accept": "text/html"})
+        with urllib.request.urlopen(page, timeout=WAIT_S) as answer:
+            assert b"/site/assets/app-" in answer.read(), "the wheel of the console has no page"
         usdc = next(row for row in ask(f"{url}/v2/tokens?network=devnet")["data"] if row["symbol"] == "USDC")
         (bought,) = (each["address"] for each in usdc["contracts"] if each["chainId"] == 31337)
         body = {"network": "devnet", "fromToken": "native", "toToken": bought, "amount": str(10**18)}
         quote = ask(f"{url}/v2/swaps/quote", {**body, "address": SENDER})
         action = ask(f"{url}/v2/swaps/{quote['quoteId']}/action", {})
         assert action["transactions"], action
+        run(commands / "quoteway", "price", "ETH", "--network", "devnet", "--url", url, cwd=folder)
         print(f"1 ETH -> {int(quote['toAmount']) / 10**6} USDC by {quote['provider']}")
     finally:
         server.terminate()
