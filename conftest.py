@@ -1,6 +1,7 @@
 """What every suite of this repository shares."""
 
 import re
+import sys
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,17 @@ settings.load_profile("repeatable")
 def pytest_addoption(parser):
     parser.addoption("--no-skips", action="store_true", help="count a skipped test as a failed one")
     parser.addoption("--core-alone", action="store_true", help="skip the modules that import a plugin")
+
+
+@pytest.fixture(autouse=True)
+def usual_depth():
+    """The recursion limit of a server. Tests import libraries that set 100,000, which is more than the stack
+    holds: deep input would end the process.
+    """
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(1_000)
+    yield
+    sys.setrecursionlimit(before)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -42,8 +42,13 @@ STAGES: Sequence[Sequence[str]] = (
         "tests/core/test_exact_output_checks.py",
         "tests/core/test_exact_output_fees.py",
         "tests/core/test_descriptors.py",
+        "tests/test_policy_commands.py",
     ),
     (
+        "tests/core/test_permits.py",
+        "tests/test_custody_policy.py",
+        "tests/test_custody_kinds.py",
+        "tests/test_screening.py",
         "tests/attacks",
         "tests/test_conformance.py",
         "tests/test_swap_then_bridge_attacks.py",

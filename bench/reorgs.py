@@ -23,13 +23,11 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
     async with Devnet.start() as devnet:
         while done < options.reorgs:
             count, seed = min(PART, options.reorgs - done), options.seed + done
-            snapshot = devnet.snapshot()
-            with tempfile.TemporaryDirectory() as folder:
+            with devnet.restored(), tempfile.TemporaryDirectory() as folder:
                 try:
                     crashes += await trials(devnet, Path(folder), count, seed)
                 except AssertionError:
                     wrong.append(seed)
-            devnet.revert(snapshot)
             done += count
             report.say(f"{done} of {options.reorgs} reorganisations, {crashes} crashes")
     report.baseline("reorganisations", f"{done} in {time.perf_counter() - began:.0f} s, {crashes} crashes")

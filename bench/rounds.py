@@ -118,7 +118,8 @@ async def gateway_over(
     ports: dict[str, int], rpc_url: str, server: ServerConfig | None = None
 ) -> AsyncIterator[str]:
     """Serves a gateway in this process that reads the devnet's first chain at ``rpc_url``; yields its URL."""
-    from quoteway.config.model import Config, LimitsConfig, NetworkConfig, ServerConfig
+    from quoteway.config.model import Config, LimitsConfig, ServerConfig
+    from quoteway.config.network import NetworkConfig
     from quoteway.engine.gateway import Gateway
     from quoteway.networks import Endpoint
     from quoteway.server.serve import make_runner

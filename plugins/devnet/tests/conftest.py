@@ -10,9 +10,8 @@ def devnet():
 
 @pytest.fixture
 def fresh(devnet):
-    snapshot = devnet.snapshot()
-    yield devnet
-    devnet.revert(snapshot)
+    with devnet.restored():
+        yield devnet
 
 
 @pytest.fixture(params=["devnet", "devnet-l2"])

@@ -200,6 +200,24 @@ def test_both_chains_reverted_under_it(relayer, fresh):
         assert balance(fresh, "devnet-l2", RECIPIENT) == 0
 
 
+def test_a_revert_while_the_relayer_sends_loses_no_block(relayer, fresh):
+    heads = dict.fromkeys(fresh.chains, 0)
+    for slug in heads:
+        with fresh.rpc(slug) as rpc:
+            heads[slug] = int(rpc("eth_blockNumber"), 16)
+    _, terms = fees(relayer, fresh)
+    for time_of_a_send in range(30):
+        snapshot = fresh.snapshot()
+        deposit(fresh, terms)
+        time.sleep(0.005 * time_of_a_send)
+        fresh.revert(snapshot)
+        for slug, head in heads.items():
+            with fresh.rpc(slug) as rpc:
+                assert int(rpc("eth_blockNumber"), 16) == head
+                for number in range(head + 1):
+                    assert rpc("eth_getBlockByNumber", hex(number), False) is not None, (slug, number)
+
+
 def test_a_deposit_from_before_its_time_is_filled(fresh):
     with Relayer.running(fresh) as relayer:
         relayer.behave(filling=False)

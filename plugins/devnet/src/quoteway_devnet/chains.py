@@ -2,6 +2,7 @@
 
 import asyncio
 import secrets
+import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
@@ -20,6 +21,8 @@ from quoteway_devnet.tables import CHAINS, NATIVE_SYMBOL
 from quoteway_devnet.vaults import accrue_yield
 
 _ATTEMPTS_ON_FREE_PORTS = 3
+_MINED_S = 1.0
+"""A transaction that has not been mined after so long is not being mined."""
 
 
 class Devnet:
@@ -31,6 +34,8 @@ class Devnet:
     def __init__(self, ports: Mapping[str, int], chains: Mapping[str, ChainManifest] | None = None) -> None:
         self.ports = dict(ports)
         self.chains: Mapping[str, ChainManifest] = chains or chain_manifests()
+        self.quiet = threading.Lock()
+        """Held during ``snapshot`` and ``revert``, and by a thread while it sends transactions of its own."""
 
     @property
     def urls(self) -> dict[str, str]:
@@ -133,15 +138,46 @@ class Devnet:
 
     def snapshot(self) -> dict[str, str]:
         """Save the state of every chain for ``revert``."""
-        return {slug: self._once(slug, "evm_snapshot") for slug in self.ports}
+        with self.quiet:
+            return {slug: self._once(slug, "evm_snapshot") for slug in self.ports}
 
     def revert(self, snapshot: Mapping[str, str]) -> None:
-        """Restore a snapshot of every chain. A snapshot can be used once."""
-        for slug, identity in snapshot.items():
-            if self._once(slug, "evm_revert", identity) is not True:
-                raise DevnetError(
-                    f"{slug} has no snapshot {identity}; a snapshot can be reverted to only once."
-                )
+        """Restore a snapshot of every chain. A snapshot can be used once.
+
+        Transactions that wait are mined first or dropped: a node that mines a block while it reverts keeps
+        that block, and loses the one before it.
+        """
+        with self.quiet:
+            for slug, identity in snapshot.items():
+                self._empty_pool(slug)
+                if self._once(slug, "evm_revert", identity) is not True:
+                    raise DevnetError(
+                        f"{slug} has no snapshot {identity}; a snapshot can be reverted to only once."
+                    )
+
+    @contextmanager
+    def restored(self) -> Iterator[Self]:
+        """Restore the chains after the block to their state before it.
+
+        Its newest block was never mined before: the node loses the state of a block that is mined upon, and
+        reverted to, some twenty times.
+        """
+        snapshot = self.snapshot()
+        try:
+            for slug in self.chains:
+                self.diverge(slug)
+            yield self
+        finally:
+            self.revert(snapshot)
+
+    def _empty_pool(self, slug: str) -> None:
+        with self.rpc(slug) as rpc:
+            deadline = time.monotonic() + _MINED_S
+            while int(rpc("txpool_status")["pending"], 16) and rpc("anvil_getAutomine"):
+                if time.monotonic() > deadline:
+                    break
+                time.sleep(0.001)
+            rpc("anvil_dropAllTransactions")
 
     def diverge(self, slug: str = "devnet") -> None:
         """Mine a block that was never mined before, so that ``anvil_reorg`` works on those after it.
@@ -179,19 +215,25 @@ class Devnet:
             finally:
                 rpc("anvil_stopImpersonatingAccount", DEPLOYER)
 
-    def deploy(self, contract: str, signature: str = "()", *values: Any, slug: str = "devnet") -> str:
-        """Deploy one of the devnet's own contracts and return its address.
+    def deploy(self, contract: str | bytes, signature: str = "()", *values: Any, slug: str = "devnet") -> str:
+        """Deploy a contract and return its address.
 
-        ``contract`` names an artifact (``YieldVault``, ``OddVault``, ``MintableToken``...), ``signature`` the
-        types of its constructor's arguments.
+        ``contract`` is the init code of any contract, which compilers name ``bytecode``, or the name of one
+        of the devnet's own (``YieldVault``, ``OddVault``, ``MintableToken``...). ``signature`` is the types
+        of its constructor's arguments. Raises DevnetError when the constructor reverts or leaves no code.
         """
         from quoteway_devnet.accounts import ACCOUNTS
         from quoteway_devnet.transactions import constructor_arguments, own_init_code
 
-        data = own_init_code(contract) + constructor_arguments(signature, values)
+        code = contract if isinstance(contract, bytes) else own_init_code(contract)
         with self.rpc(slug) as rpc:
-            receipt = _send(rpc, ACCOUNTS[-1].address, None, data)
-        return checksum(receipt["contractAddress"])
+            receipt = _send(rpc, ACCOUNTS[-1].address, None, code + constructor_arguments(signature, values))
+            address = checksum(receipt["contractAddress"])
+            if rpc("eth_getCode", address, "latest") == "0x":
+                raise DevnetError(
+                    "The init code left no contract; give the compiler's `bytecode`, not `deployedBytecode`."
+                )
+        return address
 
     def _once(self, slug: str, method: str, *params: Any) -> Any:
         with self.rpc(slug) as rpc:
@@ -215,8 +257,6 @@ def _send(rpc: Rpc, sender: str, to: str | None, data: bytes, value: int = 0) ->
         transaction["to"] = to
     receipt = rpc.send(transaction)
     if receipt["status"] != "0x1":
-        raise DevnetError(
-            f"The transaction to {to or 'a new contract'} reverted; "
-            "the faucet serves the devnet's own tokens only."
-        )
+        told = "check the constructor's arguments", "the faucet serves the devnet's own tokens only"
+        raise DevnetError(f"The transaction to {to or 'a new contract'} reverted; {told[to is not None]}.")
     return receipt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,14 +29,25 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     show_default=True,
     help="Random executions of level 3.",
 )
+@click.option(
+    "--setup",
+    type=_FILE,
+    help="Python program to run on the new chains first, to deploy contracts. Its arguments are their ports.",
+)
 @click.option("--json", "json_file", type=_FILE, help="Write the report as JSON.")
 @click.option("--html", "html_file", type=_FILE, help="Write the report as a page.")
 @click.option("--badge", "badge_file", type=_FILE, help="Write the level as an SVG image.")
-@click.option("--config", "config_path", type=_FILE, help="Configuration file with the plugin's section.")
+@click.option(
+    "--config",
+    "config_path",
+    type=_FILE,
+    help="Configuration file with the plugin's section (quoteway.toml, if it exists).",
+)
 def check(
     plugin: str,
     level: int,
     executions: int,
+    setup: Path | None,
     json_file: Path | None,
     html_file: Path | None,
     badge_file: Path | None,
@@ -54,7 +65,7 @@ def check(
     try:
         from quoteway.testing.levels import badge_of, html_of, json_of
 
-        report, levels_file = _examined(plugin, level, executions, config_path)
+        report, levels_file = _examined(plugin, level, executions, setup, config_path)
         for file, text_of in ((json_file, json_of), (html_file, html_of), (badge_file, badge_of)):
             if file is not None:
                 file.write_text(text_of(report), encoding="utf-8")
@@ -64,6 +75,8 @@ def check(
         _refuse("the suites need pytest: install quoteway[testing]")
     except (ConfigError, DevnetError, OSError) as error:
         _refuse(str(error))
+    times = ", ".join(f"level {number} {took_s:.1f} s" for number, took_s in report.level_s.items())
+    click.echo(f"time: {times or 'none: it did not load'}")
     reached = "no level" if report.level is None else f"level {report.level}"
     click.echo(f"{plugin} {report.version}: {reached}, written to {levels_file}")
     if not report.findings and report.level is not None and report.level < level:
@@ -76,19 +89,24 @@ def _refuse(text: str) -> None:
     sys.exit(2)
 
 
-def _examined(plugin: str, level: int, executions: int, config_path: Path | None) -> tuple[Report, Path]:
+def _examined(
+    plugin: str, level: int, executions: int, setup: Path | None, config_path: Path | None
+) -> tuple[Report, Path]:
     import asyncio
 
     from quoteway.testing.levels import CHECKS, Examination
     from quoteway.testing.levels.hosting import Host
 
     from quoteway_devnet.chains import Devnet
+    from quoteway_devnet.relayer import Relayer
 
     host = Host.of(plugin, config_path)
-    with Devnet.running() as devnet, _progress() as progress:
+    with Devnet.running() as devnet, Relayer.running(devnet) as relayer, _progress() as progress:
+        if setup is not None:
+            set_up(setup, devnet.ports)
         examination = Examination(
             devnet,
-            host.opener(devnet.ports),
+            host.opener(devnet.ports, relayer.port),
             plugin,
             CHECKS,
             executions,
@@ -97,6 +115,18 @@ def _examined(plugin: str, level: int, executions: int, config_path: Path | None
         )
         report = asyncio.run(examination.report(level))
         return report, host.write_level(report)
+
+
+def set_up(program: Path, ports: Mapping[str, int]) -> None:
+    """Run a program that deploys contracts on the chains at ``ports``. Raises ConfigError when it fails."""
+    import subprocess
+
+    from quoteway import ConfigError
+
+    command = [sys.executable, str(program), str(ports["devnet"]), str(ports["devnet-l2"])]
+    status = subprocess.run(command, check=False).returncode  # noqa: S603 - what the user named
+    if status:
+        raise ConfigError(f"--setup: {program} ended with status {status}: its messages are above")
 
 
 class _Lines:

@@ -25,6 +25,7 @@ def _network(chain: ChainManifest, port: int, bridge_api: str | None) -> Network
         # anvil mines every transaction at once, so the head is polled often.
         block_time_s=1.0,
         head_poll_s=0.25,
+        head_stale_s=0,
         testnet=True,
         # anvil takes WebSocket connections at the same port.
         endpoints=(Endpoint(f"http://127.0.0.1:{port}", name="anvil", ws=f"ws://127.0.0.1:{port}"),),

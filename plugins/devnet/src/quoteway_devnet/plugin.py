@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from quoteway import ConfigError, Context, Network, hookimpl
+from quoteway import ConfigError, Context, Network, Relay, hookimpl
 
 if TYPE_CHECKING:
     import click
@@ -31,6 +31,17 @@ def quoteway_networks(context: Context) -> Iterable[Network]:
     from quoteway_devnet.networks import devnet_networks
 
     return devnet_networks(_ports(context), f"http://127.0.0.1:{_relayer_port(context)}/api")
+
+
+@hookimpl
+def quoteway_relays(context: Context) -> Iterable[Relay]:
+    if not _enabled(context):
+        return ()
+    from quoteway_devnet.relay import DevnetRelay
+    from quoteway_devnet.tables import DEVNET, DEVNET_L2
+
+    ports = _ports(context)
+    return (DevnetRelay({chain.chain_id: ports[chain.slug] for chain in (DEVNET, DEVNET_L2)}),)
 
 
 @hookimpl

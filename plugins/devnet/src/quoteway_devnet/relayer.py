@@ -129,7 +129,8 @@ class Relayer:
             failing = False
             while not self._ended.wait(POLL_S):
                 try:
-                    self._tick()
+                    with self._devnet.quiet:
+                        self._tick()
                     self.rounds += 1
                     failing = False
                 except (OSError, RpcError, ValueError, KeyError) as error:
