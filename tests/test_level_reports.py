@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -10,6 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 from quoteway.testing.levels import Finding, Report, Result, badge_of, html_of, json_of
+from quoteway.testing.levels.conforming import SUITES
+from quoteway.testing.levels.remedies import REMEDIES
 
 HOSTILE = '<script>alert(1)</script>"><img src=x onerror=alert(2)>'
 FINDING = Finding(HOSTILE, 2, HOSTILE, "swap", HOSTILE, HOSTILE)
@@ -57,6 +60,11 @@ def test_a_badge_is_an_image_that_says_the_level(level, text):
     assert image.attrib["aria-label"] == f"Quoteway: {text}"
 
 
+def test_remedies_are_of_tests_that_exist():
+    tests = {name for suites in SUITES.values() for suite in suites for name in dir(suite)}
+    assert set(REMEDIES) <= tests
+
+
 @pytest.mark.slow
 def test_the_command_checks_a_plugin_writes_its_level_and_reports(tmp_path):
     def quoteway(*arguments):
@@ -68,13 +76,14 @@ def test_the_command_checks_a_plugin_writes_its_level_and_reports(tmp_path):
 
     files = [tmp_path / name for name in ("report.json", "report.html", "badge.svg")]
     options = [f"--{kind}={file}" for kind, file in zip(("json", "html", "badge"), files, strict=True)]
-    done = quoteway("check", "tokenlist", "--level", "1", *options)
+    done = quoteway("check", "across", "--level", "1", *options)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "level 1, written to quoteway.levels" in done.stdout
+    assert re.search(r"^time: level 0 [\d.]+ s, level 1 [\d.]+ s$", done.stdout, re.MULTILINE)
     assert json.loads(files[0].read_text())["level"] == 1
     assert all(file.stat().st_size for file in files)
-    row = json.loads(Path(tmp_path / "quoteway.levels").read_text())["plugins"]["tokenlist"]
-    assert (row["distribution"], row["level"]) == ("quoteway-tokenlist", 1)
+    row = json.loads(Path(tmp_path / "quoteway.levels").read_text())["plugins"]["across"]
+    assert (row["distribution"], row["level"]) == ("quoteway-across", 1)
     unknown = quoteway("check", "nobody", "--level", "0")
     assert unknown.returncode != 0
     assert "nobody" in unknown.stdout + unknown.stderr

@@ -14,6 +14,9 @@ from quoteway.evm.erc20 import BALANCE_OF
 if TYPE_CHECKING:
     from quoteway.models import Action
 
+_GAS = 8_000_000
+"""The gas limit of a transaction that names none."""
+
 
 class LocalChains(Protocol):
     """The interface of the running chains of ``quoteway-devnet`` (its ``Devnet``)."""
@@ -29,6 +32,9 @@ class LocalChains(Protocol):
     def revert(self, snapshot: Any) -> None:
         """Restores the chains to a snapshot."""
 
+    def restored(self) -> AbstractContextManager[Any]:
+        """Restores the chains after the block to their state before it; the block begins with a new block."""
+
 
 @dataclass(frozen=True, slots=True)
 class Executed:
@@ -40,6 +46,7 @@ class Executed:
 
     @property
     def reverted(self) -> bool:
+        """Returns whether a transaction failed."""
         return any(receipt["status"] != "0x1" for receipt in self.receipts)
 
 
@@ -53,6 +60,36 @@ async def execute(
     wallet does, without the gateway.
     """
     return await asyncio.to_thread(_execute, devnet, action, watch)
+
+
+async def send(devnet: LocalChains, chain_id: int, sender: Address, to: Address, data: bytes) -> None:
+    """Sends one transaction from any account. Raises AssertionError when it reverts."""
+
+    def sent() -> Mapping[str, Any]:
+        with devnet.rpc(_slug(devnet, chain_id)) as rpc:
+            rpc("anvil_impersonateAccount", sender)
+            receipt = _receipt(rpc, _transaction(sender, to, data))
+            rpc("anvil_stopImpersonatingAccount", sender)
+        return receipt
+
+    receipt = await asyncio.to_thread(sent)
+    assert receipt["status"] == "0x1", f"a transaction from {sender} to {to} reverts"
+
+
+def _transaction(
+    sender: Address, to: Address, data: bytes, value: int = 0, gas: int | None = None
+) -> dict[str, str]:
+    fields = {"from": sender, "to": to, "data": "0x" + data.hex(), "value": hex(value)}
+    return {**fields, "gas": hex(gas or _GAS)}
+
+
+def _receipt(rpc: Any, transaction: Mapping[str, str]) -> Mapping[str, Any]:
+    """Sends a transaction and returns its receipt once it is mined: anvil responds before that."""
+    identity = rpc("eth_sendTransaction", transaction)
+    receipt: Mapping[str, Any] | None = None
+    while receipt is None:
+        receipt = rpc("eth_getTransactionReceipt", identity)
+    return receipt
 
 
 def _slug(devnet: LocalChains, chain_id: int) -> str:
@@ -69,20 +106,10 @@ def _execute(devnet: LocalChains, action: Action, watch: Iterable[tuple[Address,
 
         before = balances()
         rpc("anvil_impersonateAccount", action.sender)
-        receipts = []
-        for step in action.steps:
-            transaction = {
-                "from": action.sender,
-                "to": step.to,
-                "data": "0x" + step.data.hex(),
-                "value": hex(step.value),
-                "gas": hex(step.gas_limit or 8_000_000),
-            }
-            identity = rpc("eth_sendTransaction", transaction)
-            receipt = None
-            while receipt is None:  # anvil responds before the transaction is mined
-                receipt = rpc("eth_getTransactionReceipt", identity)
-            receipts.append(receipt)
+        receipts = [
+            _receipt(rpc, _transaction(action.sender, step.to, step.data, step.value, step.gas_limit))
+            for step in action.steps
+        ]
         rpc("anvil_stopImpersonatingAccount", action.sender)
         after = balances()
     gas = sum(int(r["gasUsed"], 16) * int(r["effectiveGasPrice"], 16) for r in receipts)

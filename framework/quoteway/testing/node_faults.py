@@ -20,6 +20,7 @@ from typing import Any, Final
 from quoteway.testing.faulty_node import Behaviour, FaultyNode, send
 
 SECRET: Final = "key-8c41f0-of-the-operator"
+"""A key that faulty nodes repeat in what they answer: no answer, log or error of a plugin may hold it."""
 _SLOW_S: Final = 2.0
 _FOREVER_S: Final = 3600.0
 
@@ -217,6 +218,7 @@ ADDRESS_FAULTS: Final[Mapping[str, Callable[[], AbstractAsyncContextManager[str]
     "no such host": _no_such_host,
     "TLS": _no_tls,
 }
+"""Faults of an address, by name: nothing answers there as a node. Each yields the URL while it lasts."""
 
 
 def fault_names() -> Iterator[str]:

@@ -84,9 +84,8 @@ def devnet() -> Iterator[LocalChains]:
 @pytest.fixture
 def fresh_devnet(devnet: LocalChains) -> Iterator[LocalChains]:
     """The devnet, restored after the test to its state at the start."""
-    snapshot = devnet.snapshot()
-    yield devnet
-    devnet.revert(snapshot)
+    with devnet.restored():
+        yield devnet
 
 
 @pytest.fixture

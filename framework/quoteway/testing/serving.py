@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-from collections.abc import AsyncIterator, Mapping
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,11 +77,13 @@ class Served:
 
 
 @contextlib.asynccontextmanager
-async def served(plugins: Mapping[str, Any], config: Config | None = None) -> AsyncIterator[Served]:
+async def served(
+    plugins: Mapping[str, Any], config: Config | None = None, *, clock: Callable[[], float] = time.time
+) -> AsyncIterator[Served]:
     """Serves a gateway with these plugins on a free port of 127.0.0.1 during the block.
 
     Without ``config``, rate limits are too high for tests to reach, and the competition timeout is 30 s, so
-    that tests pass on a busy machine.
+    that tests pass on a busy machine. ``clock`` is the gateway's time, Unix seconds.
     """
     from aiohttp import web
 
@@ -94,7 +97,7 @@ async def served(plugins: Mapping[str, Any], config: Config | None = None) -> As
         limits = LimitsConfig(quotes="100000/minute", catalog="100000/minute", rpc="100000/minute")
         quotes = QuotesConfig(competition_timeout_s=30.0)
         config = Config(server=replace(ServerConfig(), port=0), limits=limits, quotes=quotes)
-    gateway = Gateway(pinned(config, plugins), plugins=dict(plugins), discover=False)
+    gateway = Gateway(pinned(config, plugins), plugins=dict(plugins), discover=False, clock=clock)
     runner = make_runner(make_app(gateway), config)
     await runner.setup()
     try:

@@ -38,6 +38,7 @@ from quoteway.guard.calldata import check_build
 from quoteway.guard.findings import UnsafeAnswer
 from quoteway.guard.quotes import check_quote
 from quoteway.host.outcomes import NO_ROUTE_REASONS
+from quoteway.testing.conformance.provider import ProviderConformance
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
@@ -66,8 +67,8 @@ class Honest:
         check_build(self.provider, self.sealed, build, self.calls, now=self.now)
 
 
-class BridgeConformance:
-    """Fixtures that a subclass defines:
+class BridgeConformance(ProviderConformance):
+    """Quotes and builds every case, and falsifies each quote and build. Fixtures that a subclass defines:
 
     - ``gateway``: a started gateway with the provider.
     - ``cases``: the transfers to quote (``SwapRequest``). Sender and recipient differ; the sender holds the
@@ -78,12 +79,7 @@ class BridgeConformance:
     ``cross_chain``.
     """
 
-    provider_id: ClassVar[str]
     capability: ClassVar[Capability] = Capability.BRIDGE
-
-    @pytest.fixture
-    def gateway(self) -> Gateway:
-        pytest.fail(f"{type(self).__name__} gives no fixture `gateway`")
 
     @pytest.fixture
     def cases(self) -> Sequence[SwapRequest]:
@@ -92,12 +88,6 @@ class BridgeConformance:
     @pytest.fixture
     def no_route(self) -> SwapRequest | None:
         return None
-
-    @pytest.fixture
-    def provider(self, gateway: Gateway) -> Any:
-        found = gateway.registry.get(self.capability, self.provider_id)
-        assert found is not None, f"no enabled {self.capability} provider {self.provider_id!r}"
-        return found
 
     async def honest(self, gateway: Gateway, provider: Any, request: SwapRequest) -> Honest:
         """Returns the provider's quote for a request and its build."""

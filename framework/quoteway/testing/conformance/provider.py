@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 MAX_BLOCK_S = 0.05
 """The maximum time that a provider may block the event loop, in seconds."""
 
+HOLDER = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
+"""The devnet's first account, which has every token of its chains. Its nodes have the key."""
+
 STRANGER = "0x0000000000000000000057ac6e00000057Ac6e00"
 """An account without balances and without code."""
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
 
 
+_REFRESHABLE_S = 3_600
 _FEE_BPS = 30
 """Of the fee that every case is quoted with."""
 
@@ -59,6 +60,36 @@ class SwapConformance(MovementConformance):
             self._simulated(quote, action, request)
             await self._executed(fresh_devnet, gateway, quote, action, request)
         assert bought or not asked, "it says that it quotes exact outputs, and quotes none"
+
+    async def test_refreshed_quotes_are_built_within_their_terms(
+        self, fresh_devnet: LocalChains, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]
+    ) -> None:
+        """Refreshes a case within the narrowest terms, which allow no other amount than the quoted one."""
+        case = next((each for each in cases if not each.is_cross_chain), None)
+        if case is None:
+            return
+        asked = [case]
+        if provider.exact_out and case.amount_out is None:
+            likely = await provider.quote(case)
+            assert likely is not None, f"no quote for {case}"
+            asked.append(replace(case, amount_in=0, amount_out=likely.outputs[0].amount))
+        for request in asked:
+            until = gateway.runtime.now() + _REFRESHABLE_S
+            first = await gateway.quoting.quote(
+                self.capability, request, provider=self.provider_id, refreshable_until=until
+            )
+            if first.quote.is_estimate:
+                return
+            (given,), (got,), terms = first.quote.inputs, first.quote.outputs, first.sealed.refresh_terms
+            assert terms is not None
+            narrowest = replace(terms, amount_out_min=got.amount, amount_in_max=given.amount)
+            again = await gateway.refreshing.refresh(replace(first.sealed, refresh_terms=narrowest))
+            (given,), (got,) = again.sealed.inputs, again.sealed.outputs
+            assert given.most == given.amount
+            assert request.amount_out is not None or got.amount_min == got.amount
+            action = await gateway.building.action(again.sealed, acknowledged=CODES)
+            self._simulated(again.quote, action, request)
+            await self._executed(fresh_devnet, gateway, again.quote, action, request)
 
     async def test_limits_that_it_honours_are_kept(
         self, gateway: Gateway, provider: Any, cases: Sequence[SwapRequest]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import orjson
+
 from quoteway import Context, Network, RpcError, RpcUpstream, Token, UpstreamError
 from quoteway.evm.batch import program
 from quoteway.evm.erc20 import metadata_reads
@@ -98,7 +100,7 @@ class HttpRpc(RpcUpstream):
             async with self._context.http.post(
                 endpoint.url, json=body, headers=endpoint.headers, timeout=limit
             ) as response:
-                answer = await response.json()
+                answer = await response.json(loads=orjson.loads)  # limits the depth
         except (aiohttp.ClientError, TimeoutError, ValueError):
             raise UpstreamError(f"No node of {network.name} answers.", retryable=True) from None
         if "error" in answer:

@@ -102,6 +102,10 @@ class FakePlugin:
     def quoteway_relays(self, context: Context) -> list[Provider]:
         return self._of(Capability.RELAY, context)
 
+    @hookimpl
+    def quoteway_screening(self, context: Context) -> list[Provider]:
+        return self._of(Capability.SCREENING, context)
+
 
 def pinned(config: Config, plugins: Mapping[str, Any]) -> Config:
     """Returns the configuration of an operator who has read the call descriptions of these fake plugins."""

@@ -51,9 +51,11 @@ class Wrapping:
         self.networks = frozenset(chain_ids)
 
     def contracts(self, chain_id: int) -> Mapping[Address, str]:
+        """Returns WETH9."""
         return {self.weth: "WETH9"}
 
     def slug(self, chain_id: int) -> str:
+        """Returns the name of the network."""
         network = self.context.networks.by_chain_id(chain_id)
         assert network is not None
         return network.slug
@@ -82,6 +84,7 @@ class Wrapping:
         )
 
     async def build(self, sealed: SealedQuote) -> Build:
+        """Returns the deposit."""
         amount = sum(leg.amount for leg in sealed.inputs)
         step = Step(self.weth, self.DEPOSIT.encode([]), amount, sealed.request.chain_id)
         return Build(steps=(step,), spends=(), inputs=sealed.inputs, outputs=sealed.outputs)
@@ -161,6 +164,7 @@ class WrapPools(Wrapping, PoolProvider):
     count = 7
 
     def entry(self, number: int) -> Pool:
+        """Returns the row of the pool with this number, from 0."""
         chain_id = min(self.networks)
         address = f"0x{number:040x}" if number else self.weth
         return Pool(
@@ -203,6 +207,7 @@ class WrapVaults(Wrapping, VaultProvider):
 
     @property
     def vault_id(self) -> str:
+        """Returns the id of its vault."""
         return f"{min(self.networks)}:{self.weth}"
 
     async def vaults(self, chain_id: int | None) -> Sequence[Vault]:

@@ -13,9 +13,20 @@ from quoteway.testing.levels.facts import FACTS
 from quoteway.testing.levels.loading import LOADING
 from quoteway.testing.levels.report import badge_of, html_of, json_of
 from quoteway.testing.levels.running import Examination, Report, Result
+from quoteway.testing.levels.trading import TRADING
+from quoteway.testing.levels.transferring import TRANSFERRING
 from quoteway.testing.levels.truth import TRUTH
 
-CHECKS: tuple[Check, ...] = (*LOADING, *CONFORMING, *TRUTH, *ENDURING, *FACTS, *EXECUTING)
+CHECKS: tuple[Check, ...] = (
+    *LOADING,
+    *CONFORMING,
+    *TRUTH,
+    *TRADING,
+    *TRANSFERRING,
+    *ENDURING,
+    *FACTS,
+    *EXECUTING,
+)
 """Every check. Names are unique among those of a capability."""
 
 __all__ = [

@@ -24,6 +24,8 @@ _COLD_BLOCK_S = 2.0
 """How long the first call of a method may block the loop: it may import its modules."""
 _CANCEL_S = 3.0
 _ROUNDS = 12
+_REPEATED = ("quote", "tokens", "prices", "pools", "vaults", "routes", "forward", "series", "submit")
+"""The methods that are called often, and must keep nothing of a call."""
 _MOST_LEAKED = 200_000
 """Bytes that a call may keep, on average of some calls after the first ones."""
 _AGED_S = 25
@@ -31,7 +33,7 @@ _BUILD_S = 10.0
 
 
 async def _calls(subject: Subject) -> list[Call]:
-    calls = list(reads_of(subject))
+    calls = [call async for call in reads_of(subject)]
     if subject.cases:
         sealed = await sealed_quote(subject, subject.cases[0])
         calls.append(("build", lambda: subject.provider.build(sealed)))
@@ -39,7 +41,7 @@ async def _calls(subject: Subject) -> list[Call]:
 
 
 async def first_calls_do_not_block_the_loop(subject: Subject) -> None:
-    for name, call in reads_of(subject):
+    async for name, call in reads_of(subject):
         kept_s = await one_longest_block(lambda call=call: _quietly(call))  # type: ignore[misc]
         require(kept_s < _COLD_BLOCK_S, f"the first {name}() blocks the event loop for {kept_s:.1f} s")
 
@@ -68,7 +70,7 @@ async def every_method_can_be_cancelled(subject: Subject) -> None:
 
 async def it_recovers_from_faults_of_its_upstreams(subject: Subject) -> None:
     """Raises what nodes raise, then answers again: the same calls must work as before."""
-    for name, call in reads_of(subject):
+    async for name, call in reads_of(subject):
         before = await _outcome(call)
         for error in (
             UpstreamError("No node answers."),
@@ -143,8 +145,8 @@ async def no_secret_is_shown(subject: Subject) -> None:
 
 async def nothing_is_leaked(subject: Subject) -> None:
     """Measures memory, tasks, threads and open files that calls leave behind."""
-    for name, call in reads_of(subject):
-        if name not in ("quote", "tokens", "prices", "pools", "vaults", "forward"):
+    async for name, call in reads_of(subject):
+        if name not in _REPEATED:
             continue
         for _ in range(3):
             await _quietly(call)
@@ -166,7 +168,7 @@ async def nothing_is_leaked(subject: Subject) -> None:
             ("threads", threads, threading.active_count()),
             ("open files", files, _open_files()),
         ):
-            require(now - was < 2 * _ROUNDS, f"{name}() leaves {now - was} {what} after {_ROUNDS + 1} calls")
+            require(now - was < _ROUNDS, f"{name}() leaves {now - was} {what} after {_ROUNDS + 1} calls")
 
 
 def _open_files() -> int:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from quoteway import Capability
+from quoteway.testing.conformance.metrics import last_days
+from quoteway.testing.conformance.provider import HOLDER
 from quoteway.testing.levels.check import Check, require
-from quoteway.testing.levels.subject import HOLDER, UNKNOWN_TOKEN, Subject
+from quoteway.testing.levels.conforming import known_series
+from quoteway.testing.levels.requests import UNKNOWN_TOKEN
+from quoteway.testing.levels.subject import Subject
 
 _MOST = 1e18
 """More US dollars, percent or holders than anything has."""
@@ -25,15 +29,24 @@ _DOLLARS = {"USDC": (0.5, 2.0), "USDT": (0.5, 2.0), "DAI": (0.5, 2.0), "WETH": (
 async def facts_are_sane(subject: Subject) -> None:
     """Checks every number, link and text of what the provider lists."""
     provider = subject.provider
-    lists = {
+    lists: Mapping[Capability, Callable[[], Awaitable[Sequence[Any]]]] = {
         Capability.TOKENS: lambda: provider.tokens(None),
         Capability.POOL: lambda: provider.pools(None),
         Capability.VAULT: lambda: provider.vaults(None),
         Capability.BRIDGE: lambda: provider.routes(None, None),
+        Capability.METRICS: lambda: _series(subject),
     }
     for row in await lists[subject.capability]():
         for path, value in _members("", row):
             _check_member(path, value)
+
+
+async def _series(subject: Subject) -> list[Any]:
+    """Returns the series of the devnet's pools and vaults that a provider has, and the state of its index."""
+    found = [
+        await subject.provider.series(*known, *last_days(), "1h") for known in await known_series(subject)
+    ]
+    return [*found, *await subject.provider.index_status()]
 
 
 def _members(path: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -140,7 +153,9 @@ FACTS: tuple[Check, ...] = (
         2,
         "Check what the upstream says: None for an unknown number, only web links, printable texts.",
         facts_are_sane,
-        frozenset({Capability.TOKENS, Capability.POOL, Capability.VAULT, Capability.BRIDGE}),
+        frozenset(
+            {Capability.TOKENS, Capability.POOL, Capability.VAULT, Capability.BRIDGE, Capability.METRICS}
+        ),
     ),
     Check(
         "revision_follows_the_list",

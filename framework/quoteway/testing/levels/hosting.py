@@ -21,8 +21,8 @@ makes swaps of liquidity sources and executors."""
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """An installed plugin to examine. ``config`` is the operator's: only the plugin's own section of it and
-    the path of the levels file count."""
+    """An installed plugin to examine. ``config`` is the operator's: only the plugin's own section of it, the
+    pinned call descriptions and the path of the levels file count."""
 
     plugin: str
     config: Config
@@ -33,16 +33,18 @@ class Host:
         from importlib_metadata import entry_points
 
         from quoteway.config.loading import load_config
-        from quoteway.config.model import Config
         from quoteway.hookspecs import ENTRY_POINT_GROUP
 
         installed = sorted({each.name for each in entry_points(group=ENTRY_POINT_GROUP)})
         if plugin not in installed:
             raise ConfigError(f"no plugin {plugin!r} is installed (installed: {', '.join(installed)})")
-        return cls(plugin, Config() if config_path is None else load_config(config_path))
+        return cls(plugin, load_config(config_path))
 
-    def opener(self, ports: Mapping[str, int]) -> OpenGateway:
-        """Returns what starts a gateway with the plugin on the chains at ``ports``, by slug."""
+    def opener(self, ports: Mapping[str, int], relayer_port: int) -> OpenGateway:
+        """Returns what starts a gateway with the plugin on the chains at ``ports``, by slug.
+
+        The devnet's relayer answers at ``relayer_port``: bridges need it to quote.
+        """
         from importlib_metadata import entry_points
 
         from quoteway.config.model import Config, PluginsConfig, QuotesConfig
@@ -51,12 +53,19 @@ class Host:
 
         installed = {each.name for each in entry_points(group=ENTRY_POINT_GROUP)}
         load = tuple(name for name in dict.fromkeys((*COMPANIONS, self.plugin)) if name in installed)
-        devnet = {"enabled": True, "start": False, "port": ports["devnet"], "l2_port": ports["devnet-l2"]}
+        devnet = {
+            "enabled": True,
+            "start": False,
+            "port": ports["devnet"],
+            "l2_port": ports["devnet-l2"],
+            "relayer_port": relayer_port,
+        }
         own = self.config.plugin_sections.get(self.plugin, {})
         config = Config(
             plugins=PluginsConfig(load=load),
             quotes=QuotesConfig(competition_timeout_s=30.0),  # a busy machine is slow, not wrong
             plugin_sections={self.plugin: own, "devnet": devnet},
+            calls=self.config.calls,
         )
         return lambda: Gateway(config).running()
 

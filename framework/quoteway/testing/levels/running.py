@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from quoteway import Capability
 from quoteway.host.states import told
 from quoteway.testing.levels.check import MOST_LEVEL, Check, Failed, Finding, NotApplicable
-from quoteway.testing.levels.subject import OpenGateway, Subject, cases_of, restored, secrets_of
+from quoteway.testing.levels.requests import cases_of
+from quoteway.testing.levels.subject import OpenGateway, Subject, restored, secrets_of
 
 if TYPE_CHECKING:
     from quoteway.engine.gateway import Gateway
