@@ -1,0 +1,1 @@
+"""Commands of ``quoteway`` that ask a gateway. Needs ``quoteway-client[cli]``."""
