@@ -1,0 +1,29 @@
+// Text of others, such as names of tokens and reasons of providers, made safe to read.
+import { fromUnits } from "../../../../clients/typescript/src/index.js";
+
+/** Characters that are not seen, or that turn the order of others: controls, directions, joiners, tags. */
+const UNSEEN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\p{Cs}\p{Zl}\p{Zp}\u115f\u1160\u3164\uffa0\u00ad]/gu;
+/** Marks over letters, of which a name can pile up many. */
+const MARKS = /(\p{M})\p{M}+/gu;
+
+/** Returns the text on one line without unseen characters, at most `most` characters long. */
+export function plain(text: string | null | undefined, most = 40): string {
+  const seen = (text ?? "").replace(UNSEEN, "").replace(MARKS, "$1").replace(/\s+/g, " ").trim();
+  const characters = [...seen];
+  return characters.length > most ? `${characters.slice(0, most - 1).join("")}…` : seen;
+}
+
+/** Whether a text has characters of other scripts than Latin, which can look like Latin ones. */
+export const isUnusual = (text: string): boolean => /[^\u0020-\u007e]/.test(text);
+
+/** Returns an amount in whole tokens, with all its digits and spaces between thousands. */
+export function units(amount: bigint, decimals: number): string {
+  const [whole = "", fraction] = fromUnits(amount, decimals).split(".");
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, "\u202f");
+  return fraction === undefined ? grouped : `${grouped}.${fraction}`;
+}
+
+export const short = (hex: string): string => (hex.length > 14 ? `${hex.slice(0, 8)}…${hex.slice(-6)}` : hex);
+
+/** Basis points as a percentage. */
+export const percent = (bps: number | null): string => (bps === null ? "not known" : `${(bps / 100).toFixed(2)} %`);
