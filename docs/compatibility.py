@@ -62,7 +62,15 @@ def breaks(released: Schema, current: Schema) -> list[str]:
     A change of a schema is named where the schema is used first. Raises ``ValueError`` for a keyword of a
     schema that is not compared.
     """
-    return list(dict.fromkeys(_Comparison(_Side(released), _Side(current)).operations()))
+    found = _Comparison(_Side(released), _Side(current)).operations()
+    gone = _names(released).keys() - _names(current).keys()
+    return [*dict.fromkeys(found), *(f"{name}: the schema is removed or renamed" for name in sorted(gone))]
+
+
+def _names(document: Schema) -> Mapping[str, Any]:
+    """Returns the schemas by their names, which the types of generated clients have."""
+    schemas: Mapping[str, Any] = document.get("components", {}).get("schemas", {})
+    return schemas
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,32 +6,64 @@ Run by ``make docs`` and ``make check``.
 from __future__ import annotations
 
 import argparse
+import ast
 import dataclasses
 import inspect
 import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from python_reference import pages as python_pages
+
 ROOT = Path(__file__).resolve().parent.parent
 REFERENCE = ROOT / "docs" / "reference"
+MOST_EXAMPLES = 3
+"""How many examples of a hook are shown."""
 HEADER = "<!-- Written by docs/generate.py: run `make docs`, do not edit. -->\n\n"
 
 
+def examples() -> dict[str, list[Path]]:
+    """The example plugins by the hooks that they implement, those with the fewest hooks first."""
+    found: dict[str, list[Path]] = {}
+    hooks_of = {
+        path: re.findall(r"^@quoteway\.hookimpl\ndef (\w+)\(", path.read_text(), re.MULTILINE)
+        for folder in ("examples", "tutorial")
+        for path in sorted((ROOT / "docs" / folder).rglob("*.py"))
+    }
+    for path in sorted(hooks_of, key=lambda path: len(hooks_of[path])):
+        for name in hooks_of[path]:
+            found.setdefault(name, []).append(path)
+    return found
+
+
+def _example(path: Path) -> str:
+    """A list item with a link to an example and what it does."""
+    about = ast.get_docstring(ast.parse(path.read_text())) or ""
+    name = path.parent.name if path.name == "__init__.py" else path.name
+    return f"- [{name}](../{path.relative_to(ROOT / 'docs')}): {about.partition(chr(10))[0]}"
+
+
 def hooks() -> str:
-    """Every hook with its signature and docstring."""
+    """Every hook with its signature, docstring and examples."""
     from quoteway import hookspecs
 
-    lines = ["# Hooks\n", (inspect.getdoc(hookspecs) or "") + "\n"]
+    shown = examples()
+    types = "The types are in the [reference of Python](python.md).\n"
+    lines = ["# Hooks\n", (inspect.getdoc(hookspecs) or "") + "\n", types]
     in_order = sorted(
         inspect.getmembers(hookspecs, inspect.isfunction), key=lambda m: m[1].__code__.co_firstlineno
     )
     for name, function in in_order:
         if name.startswith("quoteway_"):
             arguments = ", ".join(inspect.signature(function).parameters)
-            lines.append(f"## `{name}({arguments})`\n\n{inspect.getdoc(function)}\n")
+            signature = f"{name}{inspect.signature(function)}".replace("'", "").replace("providers.", "")
+            lines.append(f"## `{name}({arguments})`\n\n```python\n{signature}\n```\n")
+            lines.append(f"{inspect.getdoc(function)}\n")
+            lines += ["Examples:\n", *map(_example, shown[name][:MOST_EXAMPLES]), ""]
     return _markdown("\n".join(lines))
 
 
@@ -48,8 +80,10 @@ def errors() -> str:
     ]
     for error in module.GatewayError.__subclasses__():
         lines.append(f"| {error.status} | `{error.code}` | {_first_sentence(error)} |")
-    lines.append("\n`details.reason` is one of:\n")
-    lines.append(", ".join(f"`{reason.value}`" for reason in module.Reason) + ".\n")
+    lines.append("\n`details.reason` is one of:\n\n| reason | meaning |\n|---|---|")
+    meanings = _member_docstrings(module.Reason)
+    lines += (f"| `{reason.value}` | {_markdown(meanings[reason.name])} |" for reason in module.Reason)
+    lines.append("")
     lines.append("# Plugin states\n")
     lines.append(" -> ".join(f"`{state.value}`" for state in State) + "\n")
     lines.append(
@@ -58,6 +92,17 @@ def errors() -> str:
     )
     lines.append(", ".join(f"`{reason.value}`" for reason in NotEnabled) + ".\n")
     return "\n".join(lines)
+
+
+def _member_docstrings(kind: type) -> dict[str, str]:
+    """The docstrings below the members of a class, by name."""
+    (declared,) = ast.parse(inspect.getsource(kind)).body
+    assert isinstance(declared, ast.ClassDef)
+    found = {}
+    for member, text in pairwise(declared.body):
+        if isinstance(member, ast.Assign) and isinstance(text, ast.Expr):
+            found[ast.unparse(member.targets[0])] = inspect.cleandoc(ast.literal_eval(text.value))
+    return found
 
 
 def plugin_states() -> str:
@@ -80,12 +125,60 @@ def plugin_states() -> str:
     return "\n".join(lines)
 
 
+def metrics() -> str:
+    """Every metric of the core, with its labels."""
+    from quoteway.web.http.metrics import Metrics
+
+    lines = [
+        "# Metrics\n",
+        "`GET /metrics` has them in Prometheus' text format, on `[server] metrics_port` where that is set. "
+        "Several workers are one exposition: counters and histograms are the sums of all workers, also of "
+        "those that have ended; gauges are of the living ones, at most 5 s old. Labels are ids of the "
+        "installation, routes and the core's own words: no request adds one.\n",
+        "What the reasons mean: [readiness](readiness.md) and [errors](errors.md). Plugins' own begin "
+        "with `quoteway_plugin_<name>__`.\n",
+        "| metric | type | labels | meaning |\n|---|---|---|---|",
+    ]
+    for metric in Metrics().registry._collector_to_names:
+        (family,) = metric.describe()
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        labels = ", ".join(f"`{label}`" for label in metric._labelnames)
+        lines.append(f"| `{name}` | {family.type} | {labels} | {family.documentation} |")
+    return "\n".join(lines) + "\n"
+
+
+def readiness() -> str:
+    """The levels of networks and capabilities, and the reasons why one is not ready."""
+    from quoteway.host.network_states import Level, Why
+
+    lines = [
+        "# Readiness\n",
+        "`GET /readyz?verbose` has a `state` and a `why` for each network, and for each capability that an "
+        "installed plugin offers on it. `quoteway_network_state`, `quoteway_capability_state` and "
+        "`quoteway_capability_not_ready` of the [metrics](metrics.md) have the same. Providers that the "
+        "configuration disables do not count. A network is `dead` when its capability `rpc` is, and "
+        "`degraded` when any capability is not ready.\n",
+    ]
+    for title, kind in (("state", Level), ("why", Why)):
+        lines.append(f"| {title} | meaning |\n|---|---|")
+        meanings = _member_docstrings(kind)
+        lines += (f"| `{each.value}` | {_markdown(meanings[each.name])} |" for each in kind)
+        lines.append("")
+    lines.append(
+        "What `/readyz` needs to be 200 is `[server] ready_when` ([settings](settings.md)). The states are "
+        "what the worker that answers knows. Asking for them costs each network at most one "
+        "`eth_getBlockByNumber` in 15 s and one `eth_chainId` in 5 s, however often they are asked for.\n"
+    )
+    return "\n".join(lines)
+
+
 def settings() -> str:
     """Every section of the configuration: keys, accepted values, defaults, meanings."""
     from quoteway.config import loading, model
+    from quoteway.config.network import NetworkConfig
 
     lines = ["# Settings\n", _markdown(inspect.getdoc(loading) or "") + "\n"]
-    named = (("providers.<id>", model.ProviderConfig), ("networks.<slug>", model.NetworkConfig))
+    named = (("providers.<id>", model.ProviderConfig), ("networks.<slug>", NetworkConfig))
     for name, section in (*loading.SECTIONS.items(), *named):
         lines.append(f"## `[{name}]`\n\n{_markdown(inspect.getdoc(section) or '')}\n")
         lines.append("| key | values | default | meaning |\n|---|---|---|---|")
@@ -125,12 +218,36 @@ def openapi() -> str:
     return json.dumps(json.loads(openapi_document()), indent=1, ensure_ascii=False) + "\n"
 
 
+def wrong_behaviours() -> str:
+    """What the checks of ``quoteway check`` find, each with the check that finds it and what to do."""
+    from quoteway.testing.levels import CHECKS
+
+    sys.path.append(str(ROOT / "tests"))
+    from wrong_behaviours.table import ROWS
+
+    lines = [
+        "# Wrong behaviours\n",
+        f"`quoteway check` finds each of these {len(ROWS)} faults by the check that is named: "
+        "`tests/test_levels.py` and `tests/test_levels_of_protocols.py` run them all, and the providers "
+        "without the fault pass.\n",
+        "| provider of | what it does | check | level | what to do |\n|---|---|---|---|---|",
+    ]
+    for capability, kind, name in ROWS:
+        check = next(each for each in CHECKS if each.name == name and capability in each.capabilities)
+        fault, remedy = (text.replace("|", "\\|") for text in (_first_sentence(kind), check.remedy))
+        lines.append(f"| {capability.value} | {fault} | `{name}` | {check.level} | {remedy} |")
+    return "\n".join(lines) + "\n"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "hooks.md": hooks,
     "errors.md": errors,
     "settings.md": settings,
     "cli.md": cli,
     "plugin-states.md": plugin_states,
+    "readiness.md": readiness,
+    "metrics.md": metrics,
+    "wrong-behaviours.md": wrong_behaviours,
     "openapi.json": openapi,
 }
 
@@ -152,6 +269,8 @@ def pages() -> Iterator[tuple[Path, str]]:
     """Every page that has generated text, with the text it should have."""
     for name, page in PAGES.items():
         yield REFERENCE / name, (HEADER if name.endswith(".md") else "") + page()
+    for name, text in python_pages():
+        yield REFERENCE / name, HEADER + text
     for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]:
         if "<!-- include: " in path.read_text():
             yield path, included(path)
@@ -175,6 +294,7 @@ def _values(field: Any) -> str:
         "Dict": "table",
         "IntegerOrOff": '`"off"` or integer',
         "LoadField": '`"all"` or list',
+        "RequiredField": '`"any"`, `"all"` or list',
         "Listing": "list",
         "StoreField": "string or secret",
     }
@@ -207,6 +327,7 @@ def main() -> int:
         if not path.exists() or path.read_text() != text:
             stale.append(str(path.relative_to(ROOT)))
             if not check:
+                path.parent.mkdir(exist_ok=True)
                 path.write_text(text)
     verb = "stale (run `make docs` and commit)" if check else "written"
     sys.stdout.write(f"{', '.join(stale)}: {verb}\n" if stale else "Generated pages are up to date.\n")

@@ -13,7 +13,7 @@ import time
 import urllib.error
 import urllib.parse
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,19 +120,29 @@ class Recorder:
         )
         try:
             with urllib.request.urlopen(asked) as answer:  # noqa: S310 - as above
+                if answer.headers.get_content_type() == "text/event-stream":
+                    return answer.status, first_event(answer)
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             return error.code, json.load(error)
 
 
 def cut(answer: Json) -> Json:
-    """Returns an answer with the first items of its long lists."""
+    """Returns an answer with the first items of its long lists. Data to sign stays whole: without one member
+    its signature is for something else."""
     if isinstance(answer, list):
         return [cut(each) for each in answer[:MOST_ITEMS]]
-    return {name: cut(each) for name, each in answer.items()} if isinstance(answer, dict) else answer
+    if not isinstance(answer, dict):
+        return answer
+    return {name: each if name == "typedData" else cut(each) for name, each in answer.items()}
 
 
 # --- what is asked ------------------------------------------------------------------------------------------
+
+
+def first_event(answer: Iterable[bytes]) -> Json:
+    """Returns the data of the first event of a stream."""
+    return next(json.loads(line.removeprefix(b"data: ")) for line in answer if line.startswith(b"data: "))
 
 
 def record(url: str, nodes: Mapping[str, str]) -> dict[str, dict[str, Json]]:
@@ -161,6 +171,8 @@ def _catalogs(asked: Recorder) -> Mapping[str, str]:
         for contract in row["contracts"]
         if contract["chainId"] == CHAINS["devnet"]
     }
+    asked.keep("openStream", query={"heads": "devnet"})
+    asked.refuse("openStream", 422, query={"heads": "devnet-l3"})
     asked.keep("getIndexStatus")
     asked.keep("listNetworks", query={"limit": 1})
     asked.keep("listProviders", query={"limit": 1})
@@ -202,18 +214,16 @@ def _swaps(asked: Recorder, tokens: Mapping[str, str]) -> str:
     asked.refuse("createSwapQuotes", 422, body={"quotes": []})
     token = {"quoteId": quote["quoteId"]}
     asked.keep("getSwapQuote", path=token)
+    lasting = asked.ask("createSwapQuote", body={**body, "refreshableUntil": int(time.time()) + DAY_S // 2})
+    asked.keep("refreshSwapQuote", path={"quoteId": lasting["quoteId"]}, body={})
     action = asked.keep("createSwapAction", path=token, body={})
-    for operation in ("getSwapQuote", "createSwapAction", "createBridgeAction"):
+    for operation in ("getSwapQuote", "refreshSwapQuote", "createSwapAction", "createBridgeAction"):
         sent: dict[str, Json] = {} if operation == "getSwapQuote" else {"body": {}}
         asked.refuse(operation, 404, path={"quoteId": "not-a-quote"}, **sent)
     raw = asked.sign(action)
-    asked.refuse(
-        "submitTransaction", 503, path={"txId": action["steps"][0]["txId"]}, body={"signedPayload": raw}
-    )
-    asked.kept["submitTransaction"]["request"] = {
-        "path": {"txId": action["steps"][0]["txId"]},
-        "body": {"signedPayload": raw},
-    }
+    submitted = {"txId": action["steps"][0]["txId"]}
+    asked.keep("submitTransaction", path=submitted, body={"signedPayload": raw})
+    asked.refuse("submitTransaction", 422, path=submitted, body={"signedPayload": "0x12"})
     sent = {"path": {"txId": action["steps"][-1]["txId"]}, "body": {"hash": asked.execute(action)[-1]}}
     asked.keep("submitTransactionHash", **sent)
     asked.refuse("submitTransactionHash", 422, path=sent["path"], body={"hash": "0x12"})
@@ -232,8 +242,14 @@ def _pools(asked: Recorder, tokens: Mapping[str, str]) -> None:
     asked.refuse("getPool", 404, path=unknown)
     add = {"action": "add", "address": WALLET, "asset": tokens["WETH"], "amount": str(10**17)}
     asked.keep("createPoolQuote", path=place, body=add)
-    action = asked.keep("createPoolAction", path=place, body=add)
-    asked.execute(action)
+    asked.execute(asked.ask("createPoolAction", path=place, body=add))
+    # The shares of a v2 pool can be permitted by a signature. TAX cannot be added to one.
+    pairs = asked.ask("listPools", query={**listed, "protocol": "uniswap-v2", "limit": 10})["data"]
+    pair = next(each for each in pairs if "TAX" not in {token["symbol"] for token in each["tokens"]})
+    shared = {"poolId": pair["id"]}
+    asked.execute(asked.ask("createPoolAction", path=shared, body=add))
+    remove = add | {"action": "remove", "amount": str(10**16), "offerPermits": True}
+    asked.keep("createPoolAction", path=shared, body=remove)
     for operation in ("createPoolQuote", "createPoolAction"):
         asked.refuse(operation, 404, path=unknown, body=add)
     wallet = {"wallet": WALLET, "limit": 1}

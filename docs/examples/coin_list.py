@@ -1,4 +1,8 @@
-"""Tokens and prices of a JSON list with rows such as {"chain": 1, "contract": "0x...", "ticker": "UNI"}."""
+"""Tokens and prices of a JSON list with rows such as {"chain": 1, "contract": "0x...", "ticker": "UNI"}.
+
+[plugin.coin-list]
+url = "https://tokens.example.org/coins.json"
+"""
 
 import quoteway
 from marshmallow import Schema, fields
