@@ -2,7 +2,7 @@
 
 import pytest
 from quoteway import Capability
-from quoteway.testing.conformance.bridges import BridgeConformance
+from quoteway.testing.conformance import BridgeConformance
 from transfers import KEEPER
 
 

@@ -13,7 +13,8 @@ import quoteway_router
 import quoteway_rpc
 import quoteway_uniswap
 from quoteway import NATIVE, Network
-from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
+from quoteway.config.model import Config, LimitsConfig, QuotesConfig, ServerConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.evm.abi import encode_call
 from quoteway.evm.address import checksum
 from quoteway.networks import Networks
@@ -169,18 +170,14 @@ class Managed:
 @contextlib.contextmanager
 def venue_on(devnet, fill=True, make=Venue):
     """Yields the venue on a devnet, which is restored afterwards."""
-    snapshot = devnet.snapshot()
-    try:
-        with devnet.rpc("devnet") as rpc:
-            made = make(devnet, rpc)
-            if fill:
-                made.fill()
-            made.transactions.close()
-            # A new account costs 25,000 gas, which no quote can know.
-            rpc("anvil_setBalance", RECIPIENT, "0x1")
-            yield made
-    finally:
-        devnet.revert(snapshot)
+    with devnet.restored(), devnet.rpc("devnet") as rpc:
+        made = make(devnet, rpc)
+        if fill:
+            made.fill()
+        made.transactions.close()
+        # A new account costs 25,000 gas, which no quote can know.
+        rpc("anvil_setBalance", RECIPIENT, "0x1")
+        yield made
 
 
 def event_sources_of(rows, network="devnet", chain_id=31337):

@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from index_rows import CHAIN, POOL, facts, row
+from quoteway import EventRule, EventSource, hookimpl
 from quoteway.evm.address import checksum
+from quoteway_indexer.metrics import IndexMetrics
 from quoteway_indexer.store import Commit, Query, Reader, Row, Span, Store
 
 HOUR = 3_600
@@ -106,3 +108,19 @@ def write(store: Store, **rollups: Any) -> None:
     """Commits rows by table; ``facts`` are facts by table."""
     written = rollups.pop("facts", {})
     store.commit(Commit(CHAIN, facts=written, rollups=rollups))
+
+
+class Indexing:
+    """Declares the source of the pools of these tests, and reads the index through ``reader``."""
+
+    def __init__(self, reader):
+        self.reader = reader
+
+    @hookimpl
+    def quoteway_event_sources(self, context):
+        rule = EventRule("Sync(uint112 a, uint112 b)", "reserves", {"pool": "@"})
+        return [EventSource("dex", CHAIN, 1, (rule,))]
+
+    @hookimpl
+    def quoteway_metrics_providers(self, context):
+        return [IndexMetrics(context, self.reader, frozenset({CHAIN}))]

@@ -94,4 +94,6 @@ async def test_what_the_settings_name_is_opened_served_and_read(tmp_path):
         assert await reader.revision() == 0
         await reader.close()
     store.close()
-    assert [one.name for one in (tmp_path / "new").iterdir()] == ["index.duckdb"]
+    left = {one.name for one in (tmp_path / "new").iterdir()}
+    # DuckDB writes its log into the file once no thread has a cursor: a thread of the server may have one.
+    assert left - {"index.duckdb.wal"} == {"index.duckdb"}, "the socket is not left behind"

@@ -10,7 +10,7 @@ from devnet_lifi import DevnetLifi
 from fake_lifi import FakeLifi
 from lifi_cases import TIMEOUT_S
 from quoteway import Capability, Endpoint, InvalidRequest, Network, Reason, SwapRequest
-from quoteway.testing.conformance.bridges import BridgeConformance
+from quoteway.testing.conformance import BridgeConformance
 from quoteway.testing.fakes import FakePlugin, HttpRpc
 from quoteway_devnet.accounts import ACCOUNTS
 

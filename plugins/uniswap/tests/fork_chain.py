@@ -13,7 +13,8 @@ import quoteway_devnet.plugin
 import quoteway_router
 import quoteway_uniswap
 from public_networks import Place
-from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig
+from quoteway.config.model import Config, LimitsConfig, QuotesConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.evm.abi import encode_call, function
 from quoteway.evm.address import address_bytes, checksum, keccak256
 from quoteway.testing.serving import served

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 import quoteway_router
 import quoteway_uniswap
-from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
+from quoteway.config.model import Config, LimitsConfig, QuotesConfig, ServerConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.networks import Endpoint
 from quoteway.testing.serving import Served, served
 from quoteway_devnet.accounts import ACCOUNTS

@@ -6,7 +6,7 @@ import quoteway_router
 import quoteway_uniswap
 from fork_chain import AlgebraFork, ForkChain, PancakeFork, V2Fork
 from quoteway import SwapRequest, Token
-from quoteway.config.model import NetworkConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.testing.conformance import LiquidityConformance, SwapConformance
 from test_uniswap_conformance import WALLET, token
 

@@ -1,5 +1,7 @@
 """PancakeSwap v3 through its SwapRouter: its deployer, its tiers, its protocol fee."""
 
+import asyncio
+
 import pytest
 from fork_chain import MAKER, ForkChain, PancakeFork, serving, trade_all
 from public_networks import NATIVE, Place, gateway_on, look_alike
@@ -74,12 +76,19 @@ async def test_a_row_that_its_contracts_contradict_is_refused_by_name(fresh_devn
     row = fork.row(PANCAKE)
     row["v3"] |= change
     async with serving(fresh_devnet, [row], {fork.router: ROUTER}) as place:
-        rows = {each["id"]: each for each in (await place.api.get("/v2/providers?limit=200")).body["data"]}
-        (refusal,) = rows[PANCAKE]["refusals"]
+        async with asyncio.timeout(60):
+            while not (refusals := (await provider_row(place.api))["refusals"]):
+                await asyncio.sleep(0.05)
+        (refusal,) = refusals
         assert refusal["reason"].startswith(f"correct {members}: 0x")
         body = {"network": "devnet", "address": MAKER, "fromToken": NATIVE, "toToken": place.token("USDC")}
         answer = await place.api.post("/v2/swaps/quote", body | {"amount": str(10**18)} | ONLY)
         answer.refused(502, "upstream_error")
+
+
+async def provider_row(api):
+    rows = (await api.get("/v2/providers?limit=200")).body["data"]
+    return next(row for row in rows if row["id"] == PANCAKE)
 
 
 async def test_the_built_in_row_of_ethereum_quotes_what_it_executes():

@@ -30,6 +30,7 @@ class Dispatcher(RpcUpstream):
 
     id = "rpc"
     title = "JSON-RPC upstreams"
+    keeps_quorum = True
 
     def __init__(self, context: Context, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

@@ -55,6 +55,7 @@ class Upstream:
         self._trace = trace
         self._ids: Iterator[int] = itertools.count(1)
         self._verified_at: float | None = None
+        self._verifying = asyncio.Lock()  # of the first requests one asks for the chain id, the others wait
 
     def __repr__(self) -> str:
         return f"<Upstream {self.label!r} of chain {self._chain_id}>"
@@ -88,7 +89,9 @@ class Upstream:
             async with asyncio.timeout(timeout_s):
                 now = asyncio.get_running_loop().time()
                 if self._verified_at is None:
-                    await self._verify()
+                    async with self._verifying:
+                        if self._verified_at is None:
+                            await self._verify()
                 elif now - self._verified_at >= VERIFIED_S:
                     self._verified_at = now  # of the requests at this time, one asks
                     await self._verify()
