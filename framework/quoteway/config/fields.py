@@ -11,6 +11,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate, validates_schema
 
+from quoteway.models import Capability
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
 from quoteway.secrets import Secret, measured_bits, revealed
@@ -179,13 +180,22 @@ def _public_url(value: str) -> None:
 
 
 class StoreField(fields.Field[Any]):
-    """The URL of a store, or a reference to a URL with a password."""
+    """The URL of a store, or a reference to a URL with a password; with ``files`` the path of a file too, and
+    with ``memory`` that of the process's memory."""
+
+    def __init__(self, *, files: bool = False, memory: bool = False, **more: Any) -> None:
+        super().__init__(**more)
+        self._files = files
+        self._memory = memory
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Secret | str:
         url = revealed(value)
-        schemes = ("memory", "valkey", "valkeys", "redis", "rediss")
+        if self._files and isinstance(value, str) and value.strip() and "://" not in value:
+            return value
+        schemes = ("valkey", "valkeys", "redis", "rediss", *(("memory",) if self._memory else ()))
         if not isinstance(url, str) or _url(url).scheme not in schemes:
-            raise ValidationError('expected "memory://" or a valkey:// or redis:// URL')
+            other = "the path of a file or " if self._files else '"memory://" or ' if self._memory else ""
+            raise ValidationError(f"expected {other}a valkey:// or redis:// URL")
         if isinstance(value, str) and _url(value).password:
             raise ValidationError('this URL holds a password: give it as {env = "NAME"} or {file = "path"}')
         return cast(Secret | str, value)
@@ -211,6 +221,24 @@ class LoadField(Listing):
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         return "all" if value == "all" else super()._deserialize(value, attr, data, **kwargs)
+
+
+class RequiredField(Listing):
+    """ "any", "all", or networks and capabilities on them."""
+
+    default_error_messages = {
+        "invalid": 'expected "any", "all" or a list such as ["ethereum", "base:swap"]',
+    }
+
+    def __init__(self) -> None:
+        names = "|".join(Capability)
+        error = f'expected a network or "network:capability"; capabilities: {", ".join(Capability)}'
+        super().__init__(
+            matching(rf"[a-z0-9]+(-[a-z0-9]+)*(:({names}))?\Z", error), validate=validate.Length(1, 4_096)
+        )
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        return value if value in ("any", "all") else super()._deserialize(value, attr, data, **kwargs)
 
 
 class RevealedField(fields.Field[str]):

@@ -69,7 +69,14 @@ def load_config(
     path, tree = _tree(path, environ)
     if server and isinstance(tree.setdefault("server", {}), dict):
         tree["server"].update(server)
-    tree = resolve_all(tree, environ, path.parent if path else Path.cwd())
+    folder = path.parent if path else Path.cwd()
+    # A section is no reference to a secret, also [policy] with the member `file` alone.
+    tree = {
+        name: {key: resolve_all(value, environ, folder) for key, value in section.items()}
+        if isinstance(section, dict)
+        else section
+        for name, section in tree.items()
+    }
     config = replace(_checked(tree, path), embedded=False, worker=_worker_index(environ))
     if len({key.id for key in config.quotes.keys}) != len(config.quotes.keys):
         raise ConfigError(f"{path or 'environment'}: quotes.keys: every id must be unique")
@@ -108,7 +115,7 @@ def _checked(tree: Mapping[str, Any], path: Path | None) -> Config:
     try:
         return replace(load_section(Config, tree), path=path)
     except ValidationError as error:
-        raise ConfigError(f"{path or 'environment'}: " + "; ".join(_sentences("", error.messages))) from None
+        raise ConfigError(f"{path or 'environment'}: " + "; ".join(sentences("", error.messages))) from None
 
 
 def _find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
@@ -162,12 +169,13 @@ def _parse(text: str) -> Any:
         return text
 
 
-def _sentences(path: str, messages: Any) -> Iterable[str]:
+def sentences(path: str, messages: Any) -> Iterable[str]:
+    """Yields the messages of a ``ValidationError``, each with the path of its member."""
     if isinstance(messages, Mapping):
         for key, value in messages.items():
             # marshmallow's names for the table itself, and for the name and the value of an entry of a Dict
             below = path if key in ("_schema", "key", "value") else f"{path}.{key}".removeprefix(".")
-            yield from _sentences(below, value)
+            yield from sentences(below, value)
     else:
         for message in messages:
             yield f"{path}: {str(message).rstrip('.') if '?' not in str(message) else message}"
@@ -190,8 +198,10 @@ def _sign_of_deployment(config: Config) -> str | None:
         return f"the file {config.path}"
     for slug in config.networks:
         return f"networks.{slug}"
-    if not is_loopback(config.server.host):
-        return f"server.host {config.server.host}, which other machines can reach,"
+    for name in ("host", "metrics_host"):
+        host = getattr(config.server, name)
+        if host is not None and not is_loopback(host):
+            return f"server.{name} {host}, which other machines can reach,"
     if config.quotes.keys:
         return "quotes.keys"
     return "auth.keys" if config.auth.keys else None

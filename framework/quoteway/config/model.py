@@ -15,7 +15,9 @@ from marshmallow import fields
 
 from quoteway.config import fields as kinds
 from quoteway.config.fields import Listing, Table, choice, flag, integer, seconds, setting, table, text
-from quoteway.networks import Endpoint, L1FeeKind
+from quoteway.config.network import NetworkConfig
+from quoteway.config.policy import PolicyConfig
+from quoteway.config.stream import StreamConfig
 from quoteway.secrets import Secret, SecretField
 
 MIN_KEY_BYTES = 32
@@ -42,6 +44,9 @@ class ServerConfig:
     workers: int = setting(integer(1, 256), "Number of server processes.", 1)
     metrics_port: int | None = setting(
         integer(0, 65_535, allow_none=True), "Port of `/metrics`; unset: `/metrics` is on `port`.", None
+    )
+    metrics_host: str | None = setting(
+        text(min_chars=1), "Address that `metrics_port` listens on; unset: `host`.", None
     )
     body_limit_bytes: int = setting(integer(1_024, 16_777_216), "Longest request body.", 65_536)
     rpc_body_limit_bytes: int = setting(
@@ -70,6 +75,13 @@ class ServerConfig:
         1.0,
     )
     shutdown_timeout_s: float = setting(seconds(0, 600), "Time to finish open requests at the end.", 10.0)
+    ready_when: Literal["any", "all"] | tuple[str, ...] = setting(
+        kinds.RequiredField(),
+        "What `/readyz` needs to be 200. `any`: one network answers, and each has an enabled RPC upstream. "
+        "`all`: no network is `dead` either. A list of networks and `network:capability`: none of these is "
+        "`dead`, and others do not count.",
+        "any",
+    )
     cors_origins: tuple[str, ...] = setting(
         Listing(fields.String(validate=kinds.origin)),
         "Origins whose pages may call the API; `*`: all. In the embedded default those of `localhost`, "
@@ -81,6 +93,17 @@ class ServerConfig:
         "Host names, without port, that requests may be for beside `localhost` and loopback addresses; for "
         "others they are refused (421), also for probes of health. Unset: any, but in the embedded default "
         "those of loopback alone.",
+        (),
+    )
+    site: str | None = setting(
+        text(min_chars=1),
+        "Plugin whose web interface browsers get at `/`; unset: none, but in the embedded default `console` "
+        "where it is installed.",
+        None,
+    )
+    site_frame_ancestors: tuple[str, ...] = setting(
+        Listing(fields.String(validate=kinds.origin)),
+        "Origins whose pages may show the web interface in a frame, such as `https://app.safe.global`.",
         (),
     )
     trusted_proxies: tuple[str, ...] = setting(
@@ -103,6 +126,12 @@ class ServerConfig:
         None,
     )
 
+    @property
+    def required(self) -> tuple[tuple[str, str], ...]:
+        """Returns the networks of a ``ready_when`` list, each with a capability; "" for the network."""
+        listed = () if isinstance(self.ready_when, str) else self.ready_when
+        return tuple((slug, capability) for slug, _, capability in (each.partition(":") for each in listed))
+
 
 @dataclass(frozen=True, slots=True)
 class LimitsConfig:
@@ -119,7 +148,7 @@ class LimitsConfig:
     rpc: str = setting(kinds.rate(), "Calls of the JSON-RPC proxy; costly ones count as five.", "600/minute")
     wrong_keys: str = setting(kinds.rate(), "401 answers per client address; the next are 429.", "10/minute")
     store: Secret | str = setting(
-        kinds.StoreField(),
+        kinds.StoreField(memory=True),
         "Where limits and filter positions are kept: `memory://` or a Valkey/Redis URL.",
         "memory://",
     )
@@ -169,6 +198,9 @@ class QuotesConfig:
     lifetime_s: int = setting(integer(30, 900), "Time that a quote is valid.", 180)
     action_deadline_s: int = setting(integer(60, 86_400), "Time that transactions are valid.", 1_200)
     competition_timeout_s: float = setting(seconds(0.05, 60), "Time that providers have to quote.", 3.0)
+    refreshable_s: int = setting(
+        integer(0, 604_800), "Longest time that a quote may be refreshed. 0: no quote may be.", 86_400
+    )
     keys: tuple[SigningKey, ...] = setting(
         Listing(Table(SigningKey)), "`{id, secret}` each: the first signs quotes, all verify them.", ()
     )
@@ -187,6 +219,28 @@ class QuotesConfig:
     )
     order: tuple[str, ...] = setting(
         Listing(fields.String()), "Provider ids, preferred first, among equal quotes.", ()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class ActionKey:
+    """One key that signs actions."""
+
+    id: str = setting(kinds.matching(r"^[A-Za-z0-9_.-]{1,32}$"), "The `kid` of its signatures.")
+    private_key: Secret = setting(SecretField(), "An Ed25519 key in PEM.")
+
+
+@dataclass(frozen=True, slots=True)
+class ActionsConfig:
+    """Signatures of actions, by which a signer knows what the gateway checked.
+
+    ``openssl genpkey -algorithm ed25519`` makes a key. Needs the extra ``signing``.
+    """
+
+    keys: tuple[ActionKey, ...] = setting(
+        Listing(Table(ActionKey)),
+        "`{id, private_key}` each: the first signs; `/.well-known/jwks.json` has the public halves of all.",
+        (),
     )
 
 
@@ -308,58 +362,15 @@ class ProviderConfig:
 
 
 @dataclass(frozen=True, slots=True)
-class NetworkConfig:
-    """One network: its endpoints, and facts that no plugin gives."""
+class StoreConfig:
+    """Where plugins keep small values (``Context.store``)."""
 
-    rpc: tuple[Endpoint, ...] = setting(
-        Listing(kinds.EndpointField()),
-        "JSON-RPC endpoints: a URL or `{url, headers, name, ws, tier, cordoned}` each. One of `tier` 1 or "
-        "more is used while none of a lower tier is usable; `cordoned` is `true` or a reason, and it is not "
-        "used.",
-        (),
-    )
-    chain_id: int | None = setting(integer(1, 2**53 - 1), "EIP-155 id.", None)
-    name: str | None = setting(text(64, 1), "Name for people.", None)
-    native_symbol: str | None = setting(text(16, 1), "Symbol of the native coin.", None)
-    native_name: str | None = setting(text(64, 1), "Name of the native coin.", None)
-    native_decimals: int | None = setting(integer(0, 36), "Decimals of the native coin.", None)
-    wrapped_native: str | None = setting(
-        kinds.matching(r"^0x[0-9a-fA-F]{40}$"), "Address of the wrapped native coin.", None
-    )
-    ens_registry: str | None = setting(
-        kinds.matching(r"^0x[0-9a-fA-F]{40}$"),
-        "Address of the registry of the Ethereum Name Service; unset: Ethereum and Sepolia have theirs, and "
-        "accounts of other networks have no names.",
+    url: Secret | str | None = setting(
+        kinds.StoreField(files=True, allow_none=True),
+        "A file, which the workers of one machine share, or the URL of a Valkey or Redis server, which all "
+        "replicas share. A relative path begins in the folder of the configuration file. Unset: values end "
+        "with the run.",
         None,
-    )
-    explorer_url: str | None = setting(fields.String(), "URL of the block explorer.", None)
-    block_time_s: float | None = setting(seconds(0.01, 3_600), "Usual time between two blocks.", None)
-    head_poll_s: float | None = setting(seconds(0.05, 600), "Time between polls of the newest block.", None)
-    quorum: int | None = setting(
-        integer(1, 16),
-        "Endpoints that must give the same answer to what quotes and actions are made from; unset: 1.",
-        None,
-    )
-    testnet: bool | None = setting(flag(), "Whether its tokens have no value.", None)
-    private_submission: str | None = setting(
-        kinds.public_url(),
-        "https URL of a JSON-RPC endpoint that keeps transactions from the public mempool. Every caller is "
-        "shown it, in `mev` of swap quotes, and sends signed transactions there: it must hold no credential.",
-        None,
-    )
-    l1_fee: L1FeeKind | None = setting(
-        choice(L1FeeKind), "How a rollup charges for the data of a transaction on its parent chain.", None
-    )
-    token_lists: tuple[str, ...] = setting(Listing(fields.String()), "Paths or URLs of Token Lists.", ())
-    contracts: Mapping[str, str] = setting(
-        fields.Dict(keys=fields.String(), values=fields.String()),
-        'What kind each contract is, by address: `"0x66a9..." = "uniswap.universal-router@2.0"`.',
-        {},
-    )
-    deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = setting(
-        fields.Dict(keys=fields.String(), values=Listing(fields.Dict(keys=fields.String()))),
-        "Rows of contracts by protocol family: see the plugin's README.",
-        {},
     )
 
 
@@ -374,11 +385,15 @@ class Config:
     server: ServerConfig = table(ServerConfig)
     limits: LimitsConfig = table(LimitsConfig)
     sockets: SocketsConfig = table(SocketsConfig)
+    stream: StreamConfig = table(StreamConfig)
     quotes: QuotesConfig = table(QuotesConfig)
+    actions: ActionsConfig = table(ActionsConfig)
     prices: PricesConfig = table(PricesConfig)
     plugins: PluginsConfig = table(PluginsConfig)
+    store: StoreConfig = table(StoreConfig)
     auth: AuthConfig = table(AuthConfig)
     calls: CallsConfig = table(CallsConfig)
+    policy: PolicyConfig = table(PolicyConfig)
     providers: Mapping[str, ProviderConfig] = setting(kinds.Tables(values=Table(ProviderConfig)), default={})
     networks: Mapping[str, NetworkConfig] = setting(
         kinds.Tables(keys=kinds.slug(), values=Table(NetworkConfig)), default={}
@@ -394,12 +409,26 @@ class Config:
     run_key: Secret | None = None
 
     @property
+    def folder(self) -> Path:
+        """Returns the folder in which relative paths begin."""
+        return Path() if self.path is None else self.path.parent
+
+    @property
     def plugin_lock(self) -> Path | None:
         """Returns the path of the lock file; None without one."""
-        folder = Path() if self.path is None else self.path.parent
-        return None if self.plugins.lock is None else folder / self.plugins.lock
+        return None if self.plugins.lock is None else self.folder / self.plugins.lock
 
     @property
     def plugin_levels(self) -> Path:
         """Returns the path of the levels file, which need not exist."""
-        return (Path() if self.path is None else self.path.parent) / self.plugins.levels
+        return self.folder / self.plugins.levels
+
+    @property
+    def policy_file(self) -> Path | None:
+        """Returns the path of the policy file; None without one."""
+        return None if self.policy.file is None else self.folder / self.policy.file
+
+    @property
+    def policy_audit(self) -> Path | None:
+        """Returns the path of the audit log of policy decisions; None without one."""
+        return None if self.policy.audit is None else self.folder / self.policy.audit

@@ -198,6 +198,22 @@ def reencode(call: DecodedCall) -> bytes:
     return declared.encode([arg.value for arg in call.args])
 
 
+def from_json(types: Sequence[str], values: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments of a call as answers of the API write them: integers as decimal text, the rest as it is.
+
+    Raises ``ValueError`` for a value of another shape than its type's.
+    """
+    return tuple(_convert(type_, value, _from_json) for type_, value in zip(types, values, strict=True))
+
+
+def _from_json(type_: str, value: Any) -> Any:
+    if not type_.startswith(("uint", "int")):
+        return value
+    if not isinstance(value, str) or not re.fullmatch(r"-?[0-9]{1,78}", value, re.ASCII):
+        raise ValueError(f"a value of type {type_} is a decimal integer as text")
+    return int(value)
+
+
 def _reencode_opaque(call: DecodedCall) -> bytes:
     (tail,) = call.args
     if re.fullmatch(r"0x[0-9a-f]{8}", call.signature) is None or tail.type != "bytes":

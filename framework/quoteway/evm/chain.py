@@ -98,9 +98,8 @@ class RpcChain:
         Identical concurrent reads share one request, which may have begun before this call. With
         ``shared=False`` a new request is sent. Reads at ``latest`` are shared within one quote or action
         only: what another request asked before may be older than this request's own transaction.
-        ``public`` marks a call of a client (``RpcUpstream.forward_public``). It is never shared here: what a
-        client asked before may be older than another client's own transaction. The upstream knows better.
-        With ``raw`` a long result of it may be a ``RawJson``.
+        ``public`` marks a call of a client (``RpcUpstream.forward_public``), which is never shared here for
+        that reason: the upstream knows better. With ``raw`` a long result of it may be a ``RawJson``.
         """
         answer = await self._verified_answer(method, params, timeout_s, shared, public)
         return answer.parsed() if isinstance(answer, RawJson) and not raw else answer
@@ -173,6 +172,11 @@ class RpcChain:
     async def head_other_than(self, block_hash: str) -> Block:
         """Returns the newest block as soon as it is another than this one."""
         return await self._head.other_than(block_hash)
+
+    @property
+    def head_fails(self) -> bool:
+        """Returns whether the last read of the head in the background failed."""
+        return self._head.is_failing
 
     def was_head(self, block: Block) -> bool:
         """Returns whether ``head`` may have given ``block`` since the current request arrived."""

@@ -14,16 +14,26 @@ from quoteway.evm.token_text import shown_name, shown_symbol
 from quoteway.models import NATIVE, Address, At, Block, Call, NativeBalance, Read, SimulatedCall, Token
 
 APPROVE = function("approve(address spender, uint256 amount) returns (bool)")
+"""Sets what a spender may take. Some tokens return nothing: do not decode the output."""
 ALLOWANCE = function("allowance(address owner, address spender) returns (uint256)")
+"""What a spender may take of an owner's tokens, in base units."""
 BALANCE_OF = function("balanceOf(address account) returns (uint256)")
+"""The balance of an account, in base units."""
 TRANSFER = function("transfer(address to, uint256 amount) returns (bool)")
+"""Sends tokens of the caller. Some tokens return nothing: do not decode the output."""
 DECIMALS = function("decimals() returns (uint8)")
+"""How many decimals a whole token has."""
 SYMBOL = function("symbol() returns (string)")
+"""The symbol. Some old tokens return ``bytes32``."""
 NAME = function("name() returns (string)")
+"""The name. Some old tokens return ``bytes32``."""
 TOTAL_SUPPLY = function("totalSupply() returns (uint256)")
+"""All tokens that exist, in base units."""
 
 TRANSFER_EVENT = event_topic("Transfer(address,address,uint256)")
+"""The first topic of the log of a transfer."""
 APPROVAL_EVENT = event_topic("Approval(address,address,uint256)")
+"""The first topic of the log of an approval."""
 
 _MAX_TEXT_BYTES = 1_024
 _NAMED_BYTES = 160

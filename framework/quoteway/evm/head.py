@@ -240,6 +240,11 @@ class HeadTracker:
         """Whether the newest answer of the nodes was an older block than one known before."""
         return self._behind_since is not None
 
+    @property
+    def is_failing(self) -> bool:
+        """Whether the last read in the background failed."""
+        return self._failing
+
     def was_head(self, block: Block) -> bool:
         """Whether ``block`` was read as the head after the current request arrived."""
         known, began = self._heads.get(block.hash, (None, 0))

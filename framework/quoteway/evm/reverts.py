@@ -88,6 +88,8 @@ _WORDS: Mapping[str, str] = {
     "ERC4626ExceededMaxMint(address,uint256,uint256)": "the mint of {1} is above the limit of {2}",
     "ERC4626ExceededMaxWithdraw(address,uint256,uint256)": "the withdrawal of {1} is above the limit of {2}",
     "ERC4626ExceededMaxRedeem(address,uint256,uint256)": "the redemption of {1} is above the limit of {2}",
+    "ERC2612ExpiredSignature(uint256)": "the permit expired at {0}",
+    "ERC2612InvalidSigner(address,address)": "the permit is altered, used already, or not signed by {1}",
     "SafeERC20FailedOperation(address)": "a transfer or approval of the token {0} failed",
     "OwnableUnauthorizedAccount(address)": "{0} is not the owner",
     "AccessControlUnauthorizedAccount(address,bytes32)": "{0} lacks the role {1}",

@@ -19,12 +19,14 @@ _KINDS: Mapping[str, Any] = {
     "required_role": RequiredRole | None,
     "revert_reason": str | None,
 }
-_CORES_OWN = ("attempts", "headers", "acknowledgement_needed", "not_ready", "differences")
+_CORES_OWN = ("attempts", "headers", "acknowledgement_needed", "not_ready", "differences", "violations")
 """Members that only the core gives to an error."""
 _ANSWERS = {
     (kind.status, kind.code)
     for kind in vars(errors).values()
-    if isinstance(kind, type) and issubclass(kind, GatewayError) and kind is not GatewayError
+    if isinstance(kind, type)
+    and issubclass(kind, GatewayError)
+    and kind not in (GatewayError, errors.PolicyRefused)
 }
 
 

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from quoteway.errors import FieldError, InvalidRequest, Reason
 from quoteway.evm import permit2
 from quoteway.guard.findings import named_by_caller
-from quoteway.models import Address, Notice, PoolRequest, Request, SwapRequest, VaultRequest
+from quoteway.models import (
+    Address,
+    DeployRequest,
+    Leg,
+    ManageRequest,
+    Notice,
+    Payee,
+    PoolRequest,
+    Request,
+    SwapRequest,
+    VaultRequest,
+)
 
 RESERVED = 0x1000
 """Accounts below are precompiled contracts (EIP-7587, EIP-7951, and those of layer-2 chains). The Universal
@@ -15,6 +26,12 @@ Router reads 1 and 2 as the sender and the router itself (v4-periphery, ActionCo
 _BURN_ADDRESSES = {0xDEAD000000000000000042069420694206942069, (1 << 160) - 1}
 _DELEGATION = "0xef0100"
 """The code of an account with an EIP-7702 delegation begins so. A key moves what such an account has."""
+
+
+def has_key(code: str) -> bool:
+    """Returns whether a key can sign for an account with this code (0x hex): one without code, or with a
+    delegation."""
+    return code == "0x" or code.startswith(_DELEGATION)
 
 
 def payees(request: Request) -> dict[str, tuple[int, Address]]:
@@ -32,6 +49,16 @@ def payees(request: Request) -> dict[str, tuple[int, Address]]:
     else:
         named = {}
     return {path: payee for path, payee in named.items() if payee[1] != request.sender}
+
+
+def all_payees(request: Request, outputs: Iterable[Leg]) -> list[Payee]:
+    """Returns everybody who gets something of a request with these outputs, the sender too: a payment, a
+    refund, a fee, or a role in a vault."""
+    found = [Payee(leg.token.chain_id, leg.account) for leg in outputs]
+    found += (Payee(*payee) for payee in payees(request).values())
+    if isinstance(request, ManageRequest | DeployRequest) and request.bot is not None:
+        found.append(Payee(request.chain_id, request.bot))
+    return found
 
 
 def check_recipient(request: Request, contracts: Collection[Address]) -> None:
@@ -64,7 +91,7 @@ def recipient_warning(account: Address, network: str, code: str | None) -> Notic
         return Notice("burn_address", message)
     if code is None:
         return Notice("recipient_not_read", f"Whether {account} is a contract on {network} is not known.")
-    if code == "0x" or code.startswith(_DELEGATION):
+    if has_key(code):
         return None
     message = f"{account} is a contract on {network}: make sure that it can move what it gets."
     return Notice("recipient_is_contract", message)

@@ -17,10 +17,13 @@ from quoteway.models.index_status import *
 from quoteway.models.liquidity import *
 from quoteway.models.notices import *
 from quoteway.models.optimality import *
+from quoteway.models.permits import *
 from quoteway.models.quotes import *
 from quoteway.models.raw_json import *
 from quoteway.models.requests import *
 from quoteway.models.routing import *
+from quoteway.models.screening import *
+from quoteway.models.site import *
 from quoteway.models.terms import *
 from quoteway.models.token_rows import *
 from quoteway.models.tokens import *

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from quoteway.models.amounts import Approval, Issue, Leg, Spend
 from quoteway.models.notices import Notice
+from quoteway.models.permits import PermitOffer
 from quoteway.models.requests import Capability
 from quoteway.models.terms import BuildTerms
 from quoteway.models.tokens import Address, Block, Json
@@ -231,6 +232,26 @@ class ActionPart:
 
 
 @dataclass(frozen=True, slots=True)
+class Payee:
+    """An account that an action pays, pays back or pays a fee, or gives a role, and the network of it."""
+
+    chain_id: int
+    account: Address
+
+
+@dataclass(frozen=True, slots=True)
+class Violation:
+    """What a custody policy does not allow of an action.
+
+    ``rule`` is the member of the policy file; ``subject`` the address, name or selector that it is about.
+    """
+
+    rule: str
+    message: str
+    subject: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Action:
     """A built, checked and simulated quote: the transactions to sign, in order.
 
@@ -238,6 +259,9 @@ class Action:
     is a hash of the chain, the sender and every transaction in order. ``capability`` None: a revocation of
     allowances, which the gateway itself makes; it has no parts. ``l1_fee_wei`` is what a rollup charges for
     the data of all transactions on its parent chain; None: it charges none, or the fee is not known.
+    ``permit_offers`` are the permits whose signatures can take the place of approvals. ``payees`` are all
+    accounts that get something. ``price_impact_bps`` is the quote's. ``policy_digest`` is that of the custody
+    policy that allows the action; None: the deployment has no policy.
     """
 
     action_id: str
@@ -260,3 +284,7 @@ class Action:
     warnings: tuple[Notice, ...] = ()
     terms: BuildTerms | None = None
     l1_fee_wei: int | None = None
+    permit_offers: tuple[PermitOffer, ...] = ()
+    payees: tuple[Payee, ...] = ()
+    price_impact_bps: int | None = None
+    policy_digest: str | None = None

@@ -71,8 +71,9 @@ class Gas:
     price_wei: int | None = None
 
 
-APPROVAL_KINDS = ("approval", "approval_reset", "permit2_approval", "permit2_revocation")
-"""The kinds of steps that only the core makes: approvals before a provider's steps, and revocations."""
+APPROVAL_KINDS = ("approval", "approval_reset", "permit", "permit2_approval", "permit2_revocation")
+"""The kinds of steps that only the core makes: approvals before a provider's steps, and revocations. A
+``permit`` is an approval by an EIP-2612 signature."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,16 +19,20 @@ class LiquidityPool(Protocol):
     """
 
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> str:
+        """Returns the family of the pool, a key of ``Executor.leg_gas``."""
 
     @property
-    def id(self) -> str: ...
+    def id(self) -> str:
+        """Returns its address or another text, unique on its network."""
 
     @property
-    def token0(self) -> Address: ...
+    def token0(self) -> Address:
+        """Returns the address of its first token."""
 
     @property
-    def token1(self) -> Address: ...
+    def token1(self) -> Address:
+        """Returns the address of its second token."""
 
 
 @dataclass(frozen=True, slots=True)

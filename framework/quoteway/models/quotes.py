@@ -244,6 +244,22 @@ class Attempt:
 
 
 @dataclass(frozen=True, slots=True)
+class RefreshTerms:
+    """The terms within which the quote of a swap may be made again, until the time ``until`` (Unix seconds).
+
+    ``amount_out_min`` and ``amount_in_max`` are the minimum output and the maximum input of the first quote,
+    in base units: no later quote has a lower minimum or a higher maximum. ``provider`` is the only one that
+    may be asked; None: all. ``chooses_slippage``: the gateway chooses the slippage of each quote.
+    """
+
+    until: int
+    amount_out_min: int
+    amount_in_max: int
+    provider: str | None = None
+    chooses_slippage: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class SealedQuote:
     """The content of a quote token. ``build`` must honour every minimum.
 
@@ -251,8 +267,10 @@ class SealedQuote:
     ``issues`` and ``warnings`` are the quote's own; its action repeats them. ``needs`` must be acknowledged
     before the action; ``acknowledged`` are the codes that the quote's request acknowledged. ``deadline``
     (Unix seconds) is the last moment at which the transactions may execute, where the request names one.
-    ``is_estimate`` and ``fee_amount`` are as in ``Quote``. ``plugin`` and ``plan_version`` say who can build
-    ``plan``: the plugin of the provider, and its ``TransactionProvider.plan_version``.
+    ``is_estimate``, ``fee_amount`` and ``price_impact_bps`` are as in ``Quote``. ``plugin`` and
+    ``plan_version`` say who can build ``plan``: the plugin of the provider, and its
+    ``TransactionProvider.plan_version``. ``refresh_terms``: the quote may be made again within them; None: it
+    may not.
     """
 
     capability: Capability
@@ -276,6 +294,8 @@ class SealedQuote:
     plugin: str = ""
     plan_version: int = 1
     fee_amount: int | None = None
+    price_impact_bps: int | None = None
+    refresh_terms: RefreshTerms | None = None
 
     @property
     def unacknowledged(self) -> tuple[Notice, ...]:

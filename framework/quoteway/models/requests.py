@@ -15,16 +15,29 @@ class Capability(StrEnum):
     """A capability of a provider. Its value is also the audience (``aud``) of its quote tokens."""
 
     SWAP = "swap"
+    """Swaps."""
     BRIDGE = "bridge"
+    """Transfers of tokens to other networks."""
     POOL = "pool"
+    """Pools, and adding and removing liquidity."""
     VAULT = "vault"
+    """Vaults, and deposits and withdrawals."""
     TOKENS = "tokens"
+    """Lists and profiles of tokens."""
     METRICS = "metrics"
+    """Values over time, and the past of wallets."""
     PRICES = "prices"
+    """Prices of tokens in US dollars."""
     RPC = "rpc"
+    """JSON-RPC calls."""
     RELAY = "relay"
+    """Broadcasts of signed transactions."""
     LIQUIDITY = "liquidity"
+    """Pools that swaps may be routed through."""
     EXECUTION = "execution"
+    """Contracts that execute swaps through such pools."""
+    SCREENING = "screening"
+    """Verdicts on actions, for the custody policy."""
 
 
 Side: TypeAlias = Literal["exactIn", "exactOut"]
@@ -75,6 +88,7 @@ class SwapRequest:
 
     @property
     def side(self) -> Side:
+        """Returns which amount is exact: ``exactIn`` or ``exactOut``."""
         return "exactIn" if self.amount_out is None else "exactOut"
 
     @property
@@ -84,6 +98,7 @@ class SwapRequest:
 
     @property
     def is_cross_chain(self) -> bool:
+        """Returns whether the output arrives on another network."""
         return self.chain_id != self.to_chain_id
 
     @property
@@ -174,6 +189,7 @@ class DeployRequest:
 
     @property
     def sender(self) -> Address:
+        """Returns the account that signs, which is the owner."""
         return self.owner
 
 

@@ -142,6 +142,7 @@ TransferStatus: TypeAlias = Literal[
     "action_required",
     "unknown",
 ]
+"""Where a transfer to another chain is. ``unknown``: no node knows the transaction now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,6 +108,7 @@ class TokenRows(Sequence[TokenProfile]):
 
     @staticmethod
     def of(profiles: Iterable[TokenProfile]) -> TokenRows:
+        """Returns the rows of these profiles."""
         return TokenRows(tuple(map(TokenRows.pack, profiles)))
 
     @staticmethod
@@ -161,6 +162,7 @@ class TokenRows(Sequence[TokenProfile]):
         return TokenRows(self.packed[at]) if isinstance(at, slice) else self.row(at).profile()
 
     def row(self, at: int) -> TokenRow:
+        """Returns the row at a place, without a profile of it."""
         return _read(self.packed[at])
 
     def rows(self) -> Iterator[TokenRow]:

@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 from quoteway.models.notices import Notice
 
 NATIVE = "0x0000000000000000000000000000000000000000"
-
+"""The address that stands for a network's native coin."""
 
 MAX_UINT256 = (1 << 256) - 1
-
+"""The largest amount of a token: contracts count in 256 bits."""
 
 MOVED_PCT = 2.0
 """From how far on the move of a price within an hour is a warning, in percent."""
@@ -25,9 +25,10 @@ _PRICE_MOVED = Notice(
 
 
 Address: TypeAlias = str
-
+"""An address as 0x and 40 hexadecimal digits in EIP-55 form (``quoteway.evm.address.parse_address``)."""
 
 Json: TypeAlias = Any
+"""What JSON can say: dict, list, str, int, float, bool or None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class Token:
 
     @property
     def is_native(self) -> bool:
+        """Returns whether it is the network's native coin."""
         return self.address == NATIVE
 
     @property
