@@ -18,9 +18,11 @@ from quoteway.engine.approvals import (
     check_readable,
     revocation_steps,
 )
+from quoteway.engine.custody import Custody
 from quoteway.engine.fills import Fills
 from quoteway.engine.gas_costs import l1_fee_of
 from quoteway.engine.parts import total_legs, warnings_between
+from quoteway.engine.permits import NO_PERMITS, PermitChoice
 from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.rehearsing import Part, Rehearsal
@@ -29,6 +31,7 @@ from quoteway.evm.head import on_arrival
 from quoteway.evm.l1_fee import L1Price
 from quoteway.guard import acknowledgements
 from quoteway.guard.outcome import check_revocation
+from quoteway.guard.recipients import all_payees
 from quoteway.simulation.run import Run, Segment, simulate
 
 log = logging.getLogger("quoteway.engine.building")
@@ -40,9 +43,10 @@ OWN_ID = "quoteway"
 class Building:
     """Builds the actions of one gateway."""
 
-    def __init__(self, quoting: Quoting, fills: Fills) -> None:
+    def __init__(self, quoting: Quoting, fills: Fills, custody: Custody) -> None:
         self._quoting = quoting
         self._fills = fills
+        self.custody = custody
 
     async def direct(
         self,
@@ -53,6 +57,7 @@ class Building:
         pin: models.SealedQuote | None = None,
         acknowledged: Collection[str] = (),
         deadline: int | None = None,
+        permits: PermitChoice = NO_PERMITS,
     ) -> models.Action:
         """Returns the action of the best quote for a request.
 
@@ -68,11 +73,15 @@ class Building:
             raise InvalidRequest("quoteId is a quote for another request.", reason=Reason.CONFLICT)
         elif deadline not in (None, pin.deadline):
             raise InvalidRequest("quoteId is a quote with another deadline.", reason=Reason.CONFLICT)
-        return await self.action(pin, acknowledged=acknowledged)
+        return await self.action(pin, acknowledged=acknowledged, permits=permits)
 
     @on_arrival
     async def action(
-        self, sealed: models.SealedQuote, *, acknowledged: Collection[str] = ()
+        self,
+        sealed: models.SealedQuote,
+        *,
+        acknowledged: Collection[str] = (),
+        permits: PermitChoice = NO_PERMITS,
     ) -> models.Action:
         """Returns the transactions of a sealed quote, built at a head read after this call.
 
@@ -80,7 +89,8 @@ class Building:
         one run, then the outcome of each part is checked. The same token at the same block gives the same
         bytes. ``acknowledged`` codes (``guard.acknowledgements``) count like those in the quote.
 
-        Raises ``InvalidRequest`` (``acknowledgement_required``), ``ProviderUnavailable``, ``UpstreamError``
+        Raises ``InvalidRequest`` (``acknowledgement_required``, or for one of the signed ``permits``),
+        ``PolicyRefused``, ``ProviderUnavailable``, ``UpstreamError``
         (``price_moved``, ``unsafe_answer``, ``provider_error``, ``provider_timeout``, ``contract_missing``).
         """
         acknowledged = {*sealed.acknowledged, *acknowledged}
@@ -97,9 +107,9 @@ class Building:
             rehearsing = self._quoting.rehearsing
             price, rehearsal = await asyncio.gather(
                 rehearsing.l1_prices.at(self._quoting.runtime.chain(sealed.request.chain_id), block),
-                rehearsing.run(sealed, parts, block),
+                rehearsing.run(sealed, parts, block, permits),
             )
-        action = self._complete(sealed, rehearsal, price)
+        action = await self.custody.admit(self._complete(sealed, rehearsal, price))
         self._fills.issued(sealed, action)
         return action
 
@@ -114,7 +124,7 @@ class Building:
         handovers = warnings_between([part.quote.request for part in parts])
         built = (warning for build in builds for warning in build.warnings)
         unbound = [_unbound_deadline(part) for part in parts if part.outlives_deadline]
-        warnings = tuple(dict.fromkeys((*sealed.warnings, *built, *handovers, *unbound)))
+        warnings = tuple(dict.fromkeys((*sealed.warnings, *built, *handovers, *unbound, *rehearsal.warnings)))
         inputs, outputs = total_legs((build.inputs, build.outputs) for build in builds)
         firsts = accumulate((len(part.steps) for part in parts), initial=0)
         own = tuple(part.begun_at(first) for part, first in zip(parts, firsts, strict=False))
@@ -147,6 +157,13 @@ class Building:
             warnings=warnings,
             terms=builds[-1].terms,
             l1_fee_wei=l1_fee_of(price, steps),
+            permit_offers=rehearsal.offers,
+            payees=tuple(
+                dict.fromkeys(
+                    payee for part in parts for payee in all_payees(part.quote.request, part.build.outputs)
+                )
+            ),
+            price_impact_bps=sealed.price_impact_bps,
         )
 
     def _with_ids(
@@ -179,7 +196,7 @@ class Building:
         """Returns the transactions that set allowances of a wallet to zero, simulated at the newest block.
 
         Raises ``InvalidRequest`` when a token cannot be read or all are zero already, and ``UpstreamError``
-        when the run reverts (``reverted``) or does anything else (``unsafe_answer``).
+        when the run reverts (``reverted``) or does anything else (``unsafe_answer``), and ``PolicyRefused``.
         """
         chain = self._quoting.runtime.chain(chain_id)
         addresses = {token for token, _, _ in grants}
@@ -203,7 +220,7 @@ class Building:
         (ran,) = run.segments
         check_revocation(owner, ran.simulation, ran.trace)
         identity, now = action_id(chain_id, owner, steps), self._quoting.runtime.now()
-        return models.Action(
+        action = models.Action(
             action_id=identity,
             capability=None,
             provider=OWN_ID,
@@ -220,6 +237,7 @@ class Building:
             block=block,
             l1_fee_wei=l1_fee_of(await self._quoting.rehearsing.l1_prices.at(chain, block), steps),
         )
+        return await self.custody.admit(action)
 
 
 def _unbound_deadline(part: Part) -> models.Notice:

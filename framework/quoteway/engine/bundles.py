@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import orjson
 from quoteway.config.loading import redacted
 from quoteway.engine.gateway import Gateway
 from quoteway.engine.quote_tokens import KeyRing
-from quoteway.host.recording import Key, Outcome, Recording
+from quoteway.host.recording import Key, Outcome, Recording, Span
 from quoteway.host.redaction import Redaction
 from quoteway.models import Capability, TokenRows
 from quoteway.networks import Network
@@ -73,6 +73,11 @@ class Bundle:
         """Returns the newest outcome of every read before the end of the request, at any block."""
         return [_read(row) for row in self._of("known")]
 
+    @property
+    def spans(self) -> list[Mapping[str, Any]]:
+        """Returns when the request asked whom, in order of time; none in a bundle of an earlier version."""
+        return list(self.content.get("spans", ()))
+
     def _of(self, name: str) -> Any:
         return self.content[name]
 
@@ -91,9 +96,15 @@ def read_bundle(path: Path) -> Bundle:
     try:
         if path.stat().st_size > MAX_BUNDLE_BYTES:
             raise BundleError(f"{path}: larger than {MAX_BUNDLE_BYTES} bytes, so no bundle")
-        content = orjson.loads(path.read_bytes())
+        return parse_bundle(path.read_bytes(), str(path))
     except OSError as error:
         raise BundleError(f"{path}: cannot be read ({error.strerror})") from None
+
+
+def parse_bundle(text: bytes, path: str) -> Bundle:
+    """Reads the JSON of a bundle; ``path`` says where it is from. Raises ``BundleError``."""
+    try:
+        content = orjson.loads(text)
     except ValueError:
         raise BundleError(f"{path}: not JSON: expected a file that `quoteway capture` wrote") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
@@ -112,6 +123,7 @@ def read_bundle(path: Path) -> Bundle:
         for each in (bundle.networks, bundle.catalogs, bundle.own, bundle.known):
             list(each)
         _check_exchange(content["request"], content["answer"])
+        _check_spans(bundle.spans, len(bundle.own))
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise BundleError(f"{path}: damaged ({type(error).__name__}: {error}): capture it again") from None
     return bundle
@@ -132,6 +144,21 @@ def _check_exchange(request: Mapping[str, Any], answer: Mapping[str, Any]) -> No
             raise TypeError(f"{value!r:.40} is no {kind.__name__}")
     if not request["path"].startswith("/") or request["path"].startswith("//"):
         raise ValueError("request.path must be a path")
+
+
+def _check_spans(spans: Sequence[Mapping[str, Any]], reads: int) -> None:
+    for place, span in enumerate(spans):
+        for name in ("kind", "name"):
+            if not isinstance(span[name], str):
+                raise TypeError(f"spans[{place}].{name}")
+        for name, kinds in (("atMs", (int, float)), ("tookMs", (int, float, type(None)))):
+            if not isinstance(span[name], kinds):
+                raise TypeError(f"spans[{place}].{name}")
+        if not isinstance(span["outcome"], str | None):
+            raise TypeError(f"spans[{place}].outcome")
+        for name, end in (("parent", place), ("read", reads)):
+            if span[name] is not None and not (isinstance(span[name], int) and 0 <= span[name] < end):
+                raise IndexError(f"spans[{place}].{name}")
 
 
 def bundle_of(gateway: Gateway, recording: Recording, version: str) -> bytes:
@@ -161,6 +188,8 @@ def bundle_of(gateway: Gateway, recording: Recording, version: str) -> bytes:
     }
     body = None if recording.body is None else redaction.body(orjson.loads(recording.body or b"null"))
     answer = None if recording.answer is None else orjson.loads(_inflated(recording.answer))
+    if isinstance(answer, dict) and "jws" in answer:
+        answer["jws"] = None  # a replay has no key, and the signed text holds a quote token
     content = {
         "format": FORMAT,
         "version": VERSION,
@@ -177,7 +206,9 @@ def bundle_of(gateway: Gateway, recording: Recording, version: str) -> bytes:
             "body": body,
         },
         "answer": {"status": recording.status, "body": answer},
+        "tookMs": _ms(recording.began_s, recording.ended_s),
         "reads": _rows(recording.own, redaction),
+        "spans": [_span(each, recording.began_s) for each in recording.spans],
         "known": _rows(recording.known.items(), redaction),
     }
     text = orjson.dumps(content, default=str).decode()
@@ -210,6 +241,22 @@ def _rows(reads: Iterable[tuple[Key, Outcome]], redaction: Redaction) -> list[li
     return [[*key, orjson.Fragment(outcome.text)] for key, outcome in asked]
 
 
+def _span(span: Span, began_s: float) -> dict[str, Any]:
+    return {
+        "parent": span.parent,
+        "kind": span.kind,
+        "name": span.name,
+        "atMs": _ms(began_s, span.began_s),
+        "tookMs": _ms(span.began_s, span.ended_s),
+        "outcome": span.outcome,
+        "read": span.read,
+    }
+
+
+def _ms(began_s: float, ended_s: float | None) -> float | None:
+    return None if ended_s is None else round(1000 * (ended_s - began_s), 3)
+
+
 def _network(network: Network) -> dict[str, Any]:
     facts = asdict(network)
     for name in ("endpoints", "token_lists", "quorum"):
@@ -220,7 +267,7 @@ def _network(network: Network) -> dict[str, Any]:
 def _without_places(config: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the configuration without paths of the machine, hosts and endpoints."""
     shown = {name: value for name, value in config.items() if name not in (*_PLACES, "networks")}
-    for section in ("server", "limits", "sockets", "auth"):
+    for section in ("server", "limits", "sockets", "auth", "policy"):
         shown.pop(section, None)
     shown["plugins"] = {name: v for name, v in shown["plugins"].items() if name == "owners"}
     return shown

@@ -289,4 +289,5 @@ def _content_of(
         plugin=plugin,
         plan_version=plan_version,
         fee_amount=quote.fee_amount,
+        price_impact_bps=quote.price_impact_bps,
     )

@@ -11,25 +11,32 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from quoteway.config.model import Config
+from quoteway.engine.action_signatures import ActionSigner
 from quoteway.engine.building import Building
 from quoteway.engine.competition import Competition
+from quoteway.engine.custody import Custody
 from quoteway.engine.fills import Fills
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
+from quoteway.engine.refreshing import Refreshing
 from quoteway.engine.rehearsing import Rehearsing
 from quoteway.engine.trade_taxes import TradeTaxes
 from quoteway.engine.unlisted_tokens import UnlistedTokens
 from quoteway.errors import ConfigError, GatewayError, Reason, RpcError, UpstreamError, disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
+from quoteway.guard.policy_file import check_names
 from quoteway.host.call_descriptions import Descriptions, add_descriptions
 from quoteway.host.event_sources import event_sources
+from quoteway.host.head_ages import HeadAges
 from quoteway.host.history import History
 from quoteway.host.known_networks import known_networks
 from quoteway.host.liquidity import Liquidity
 from quoteway.host.lists import Lists
 from quoteway.host.missing_contracts import MissingContracts
+from quoteway.host.network_states import NetworkStates
+from quoteway.host.plugin_rows import open_rows
 from quoteway.host.provider_calls import FORWARD
 from quoteway.host.reachability import Reachability
 from quoteway.host.recording import Recorder
@@ -77,7 +84,7 @@ class Gateway:
         if config.server.capture:
             self.recorder = Recorder(config.server.capture, config.server.capture_bytes, clock)
             clock = self.recorder.clock
-        self.runtime = Runtime(config, clock=clock)
+        self.runtime = Runtime(config, clock=clock, rows=open_rows(config))
         self.registry = Registry(self.runtime)
         self.watchdog = Watchdog(self.registry)
         if discover:
@@ -89,6 +96,7 @@ class Gateway:
         self.history = self.runtime.history = History(self.registry, config.quotes.competition_timeout_s / 2)
         self.keys = _key_ring(config)
         self.quote_tokens = Sealer(self.keys, issuer=config.quotes.issuer, clock=clock)
+        self.action_signer = ActionSigner.of(config)
         self.taxes = TradeTaxes(self.runtime)
         shared = config.quotes, self.runtime, self.registry, self.tokens
         rehearsing = Rehearsing(*shared)
@@ -96,7 +104,8 @@ class Gateway:
         self.missing = MissingContracts(self.runtime, self.registry)
         self.quoting = Quoting(*shared, self.quote_tokens, rehearsing, competition, self.taxes, self.missing)
         self.fills = Fills(self.runtime, self.registry, self.quote_tokens)
-        self.building = Building(self.quoting, self.fills)
+        self.building = Building(self.quoting, self.fills, Custody.of(config, self.runtime, self.registry))
+        self.refreshing = Refreshing(self.quoting)
         self._joiner = SwapThenBridge(self.quoting)
         self.prices = PriceBook(self.runtime, self.registry)
         self.payouts = Payouts(self.runtime, self.registry)
@@ -104,6 +113,8 @@ class Gateway:
         self.lists = Lists(self.registry, clock)
         self.series = SeriesBook(self.registry, clock)
         self.reachability = Reachability(self._forward)
+        self._heads = HeadAges(self.runtime)
+        self.states = NetworkStates(self.registry, self._heads, self.missing, self.lists, self.tokens)
         self.ready = False
         self.draining = False  # the service is about to stop: it serves as before, but is not ready
         self.described: Descriptions = {}
@@ -120,6 +131,11 @@ class Gateway:
         self.registry.plugins.load()
         known = known_networks(self.registry.plugins, self.config, self._authors)
         self.runtime.networks = self._known = known
+        if (policy := self.building.custody.policy) is not None:
+            plugins = (entry.name for entry in self.registry.plugins)
+            check_names(policy, (network.slug for network in known), plugins, str(self.config.policy_file))
+        for slug, _ in self.config.server.required:
+            known.configured(slug, "[server] ready_when")
         self.registry.collect(Capability.RPC)
         upstreams = [entry.provider for entry in self.registry.providers if entry.not_enabled is None]
         served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
@@ -241,18 +257,9 @@ class Gateway:
                 task.cancel()
         await self.registry.plugins.end_work()
         self.registry.plugins.close()
-        readers = (
-            self.lists,
-            self.series,
-            self.tokens,
-            self.taxes,
-            self.reachability,
-            self.prices,
-            self.unlisted,
-            self._joiner,
-            self.fills,
-        )
-        for reader in (*readers, self.missing):
+        caches = (self.lists, self.series, self.tokens, self.taxes, self.prices, self.unlisted)
+        checks = (self.reachability, self._heads, self.missing)
+        for reader in (*caches, *checks, self._joiner, self.fills, self.building.custody, self.runtime.rows):
             await reader.close()
         chains = self.runtime.chains.values()
         await asyncio.gather(*(chain.close() for chain in chains), return_exceptions=True)
@@ -288,16 +295,21 @@ class Gateway:
         finally:
             await self.stop()
 
+    @property
+    def halted(self) -> str | None:
+        """Returns why the gateway serves nothing, or soon nothing; None while it serves."""
+        if self.ready:
+            return "the server is stopping" if self.draining else None
+        over = self._starting is not None and self._starting.done()
+        return "start-up failed: see the log" if over else "plugins are starting"
+
     def readiness(self) -> list[str]:
         """Returns why the gateway is not ready to serve; empty when it is ready.
 
-        Reads memory only; ``reachability`` tells whether nodes answer.
+        Reads memory only; ``reachability`` tells whether nodes answer, and ``states`` what they lack.
         """
-        if not self.ready:
-            over = self._starting is not None and self._starting.done()
-            return ["start-up failed: see the log" if over else "plugins are starting"]
-        if self.draining:
-            return ["the server is stopping"]
+        if self.halted is not None:
+            return [self.halted]
         served = {network.slug for network in self.runtime.networks}
         unserved = [
             network.slug
@@ -305,20 +317,10 @@ class Gateway:
             if network.endpoints and network.slug not in served and not self._is_orphaned(network)
         ]
         return [f"no enabled plugin serves the RPC endpoints of {slug}" for slug in unserved] + [
-            f"no RPC upstream of {network.slug} is enabled{self._upstreams_of(network)}"
+            f"no RPC upstream of {network.slug} is enabled{self.registry.refused_upstreams(network.chain_id)}"
             for network in self.runtime.networks
             if not self.registry.enabled(Capability.RPC, network.chain_id)
         ]
-
-    def _upstreams_of(self, network: Network) -> str:
-        """Returns the RPC upstreams of a network with the reasons why they are not enabled, in brackets."""
-        upstreams = (e for e in self.registry.providers if e.provider.capability is Capability.RPC)
-        named = [
-            f"{entry.provider.id}: {entry.not_enabled}"
-            for entry in upstreams
-            if entry.not_enabled is not None and network.chain_id in networks_of(entry.provider)
-        ]
-        return f" ({', '.join(named)})" if named else ""
 
     # --- shared by the parts ------------------------------------------------------------------------------
 

@@ -1,5 +1,5 @@
-"""Which providers are asked for a swap whose route is limited or that pays a fee, and what the limits make of
-their quotes."""
+"""Which providers are asked for a swap whose route is limited or that pays a fee, and why their quotes are
+outside its limits or the terms of a refresh."""
 
 from __future__ import annotations
 
@@ -24,6 +24,22 @@ class PriceImpactTooHigh(UpstreamError):  # noqa: N818 - named as the others of 
             retryable=False,
         )
         self.impact_bps = impact_bps
+
+
+class OutsideTerms(UpstreamError):  # noqa: N818 - named as the others of quoteway.errors
+    """A quote pays less, or takes more, than the terms allow. ``short_by`` says by how much (base units)."""
+
+    def __init__(self, side: models.Side, amount: int, bound: int) -> None:
+        what = f"pays {amount} base units of toToken, less than the minimum of {bound}"
+        if side == "exactOut":
+            what = f"takes {amount} base units of fromToken, more than the maximum of {bound}"
+        super().__init__(
+            f"The best quote now {what} in the refresh terms: refresh again later, or request a new quote.",
+            reason=Reason.PRICE_MOVED,
+            retryable=True,
+            best_now=amount,
+        )
+        self.short_by = abs(amount - bound)
 
 
 _LACKS = {

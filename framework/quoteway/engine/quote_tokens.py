@@ -15,14 +15,15 @@ import secrets
 import time
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import jwt
 
 from quoteway import models
 from quoteway.config.model import MIN_KEY_BYTES
-from quoteway.errors import ConfigError, NotFound, Reason, UpstreamError
+from quoteway.engine.quote_rows import quote_from_row, quote_to_row
+from quoteway.errors import ConfigError, FieldError, InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.evm.address import keccak256
 from quoteway.guard.quotes import plain_plan
 
@@ -34,14 +35,6 @@ _QUOTE_TYPE = "qw-quote+jwt"
 _TRANSACTION_TYPE = "qw-tx+jwt"
 _MAX_INFLATED_BYTES = 65_536
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
-_REQUESTS: Mapping[str, Callable[..., models.Request]] = {
-    "s": models.SwapRequest,
-    "p": models.PoolRequest,
-    "v": models.VaultRequest,
-    "m": models.ManageRequest,
-    "d": models.DeployRequest,
-}
-_REQUEST_TAGS: Mapping[Any, str] = {cls: tag for tag, cls in _REQUESTS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +125,22 @@ class Sealer:
         """Returns the quote with its ``token``. Raises ``UpstreamError`` when the token is too long.
 
         Where the pools that the request names do not fit, the token says so instead: the plan has the route.
+        Raises ``InvalidRequest`` when the quote can be refreshed, which needs these pools.
         """
         quote = plain_quote(quote)
-        for content in (quote, _without_pool_lists(quote)):
-            token = self._seal(content)
-            if len(token) <= MAX_TOKEN_CHARS:
-                return replace(quote, token=token)
+        token = self._seal(quote)
+        if len(token) > MAX_TOKEN_CHARS:
+            token = self._seal(_without_pool_lists(quote))
+            if len(token) <= MAX_TOKEN_CHARS and quote.refresh_terms is not None:
+                text = "needs a shorter request: the pools that it names do not fit the quote token"
+                field = FieldError("refreshableUntil", Reason.CONFLICT, text)
+                raise InvalidRequest(field.sentence, reason=field.reason, fields=(field,))
+        if len(token) <= MAX_TOKEN_CHARS:
+            return replace(quote, token=token)
         raise UpstreamError("The route does not fit a quote token.", reason=Reason.PROVIDER_ERROR)
 
     def _seal(self, quote: models.SealedQuote) -> str:
-        content = _pack(_quote_to_json(quote))
+        content = _pack(quote_to_row(quote))
         return self._sign(_QUOTE_TYPE, quote.capability.value, quote.created_at, quote.expires_at, content)
 
     def open(
@@ -154,12 +153,30 @@ class Sealer:
         """
         try:
             claims = self._ring.verify(token, _QUOTE_TYPE, capability.value, self._issuer)
-            quote = _quote_from_json(capability, _unpack(claims), claims, token)
+            quote = quote_from_row(capability, _unpack(claims), claims, token)
         except (jwt.PyJWTError, ValueError, KeyError, TypeError, IndexError, zlib.error, RecursionError):
             # `from None`: the cause would put token bytes in a log
             raise NotFound("The quote is unknown: request a new one.", reason=Reason.QUOTE_INVALID) from None
-        if quote.expires_at <= self._clock() and not allow_expired:
-            raise NotFound("The quote has expired: request a new one.", reason=Reason.QUOTE_EXPIRED)
+        now, terms = self._clock(), quote.refresh_terms
+        if quote.expires_at <= now and not allow_expired:
+            remedy = "request a new one" if terms is None or terms.until <= now else "refresh it"
+            raise NotFound(f"The quote has expired: {remedy}.", reason=Reason.QUOTE_EXPIRED)
+        return quote
+
+    def open_refreshable(self, token: str) -> models.SealedQuote:
+        """Returns the quote of a swap in a token, expired or not, that has ``refresh_terms``.
+
+        Raises ``NotFound`` as ``open`` does, ``quote_expired`` when the terms have ended, and
+        ``InvalidRequest`` (``conflict``) for a quote without them.
+        """
+        quote = self.open(models.Capability.SWAP, token, allow_expired=True)
+        terms = quote.refresh_terms
+        if terms is None:
+            text = "The quote cannot be refreshed: request a new one, with refreshableUntil."
+            raise InvalidRequest(text, reason=Reason.CONFLICT)
+        if terms.until <= self._clock():
+            text = f"The quote could be refreshed until {terms.until} (Unix seconds): request a new one."
+            raise NotFound(text, reason=Reason.QUOTE_EXPIRED)
         return quote
 
     def seal_transaction(self, commitment: TransactionCommitment) -> str:
@@ -234,112 +251,6 @@ def _unpack(claims: Mapping[str, Any]) -> Any:
     if inflater.unconsumed_tail:
         raise ValueError("decompressed claims exceed the size limit")
     return json.loads(text)
-
-
-def _token_to_json(token: models.Token) -> list[Any]:
-    symbol = token.symbol and token.symbol[:32]
-    return [token.chain_id, token.address, token.decimals, symbol, int(token.listed)]
-
-
-def _token_from_json(row: Sequence[Any]) -> models.Token:
-    chain_id, address, decimals, symbol, listed = row
-    return models.Token(chain_id, address, decimals, symbol, listed=bool(listed))
-
-
-def _leg_to_json(leg: models.Leg) -> list[Any]:
-    return [_token_to_json(leg.token), leg.amount, leg.account, leg.amount_min, leg.amount_max]
-
-
-def _leg_from_json(row: Sequence[Any]) -> models.Leg:
-    return models.Leg(_token_from_json(row[0]), *row[1:])
-
-
-def _request_to_json(request: models.Request) -> list[Any]:
-    values = [_value_to_json(getattr(request, f.name)) for f in fields(request) if f.name != "certificate"]
-    if isinstance(request, models.SwapRequest):
-        while values[-1] in (None, {"l": {}}):  # most requests have no limits, fee or exact output
-            values.pop()
-    return [_REQUEST_TAGS[type(request)], values]
-
-
-def _request_from_json(row: Sequence[Any]) -> models.Request:
-    return _REQUESTS[row[0]](*map(_value_from_json, row[1]))
-
-
-def _value_to_json(value: Any) -> Any:
-    if isinstance(value, models.Token):
-        return {"t": _token_to_json(value)}
-    if isinstance(value, models.RoutingLimits):
-        return {"l": {name: getattr(value, name) for name in value.given}}
-    if isinstance(value, models.IntegratorFee):
-        return {"f": [value.bps, value.recipient]}
-    return value
-
-
-def _value_from_json(value: Any) -> Any:
-    if not isinstance(value, dict):
-        return value
-    if "t" in value:
-        return _token_from_json(value["t"])
-    if "f" in value:
-        return models.IntegratorFee(*value["f"])
-    members: dict[str, Any] = {}
-    for name, member in value["l"].items():
-        members[name] = tuple(member) if isinstance(member, list) else member
-    return models.RoutingLimits(**members)
-
-
-def _quote_to_json(quote: models.SealedQuote) -> list[Any]:
-    row = [
-        quote.provider,
-        _request_to_json(quote.request),
-        [_leg_to_json(leg) for leg in quote.inputs],
-        [_leg_to_json(leg) for leg in quote.outputs],
-        quote.slippage_bps,
-        quote.plan,
-        [quote.block.number, quote.block.hash, quote.block.timestamp],
-        [[*astuple(told)] for told in quote.issues],
-        [[*astuple(told)] for told in quote.warnings],
-        [[*astuple(told)] for told in quote.needs],
-        [*quote.acknowledged],
-        quote.deadline,
-        int(quote.is_estimate),
-        quote.plugin,
-        quote.plan_version,
-    ]
-    row += ([part.capability.value, _quote_to_json(part)] for part in quote.parts)
-    return row if quote.fee_amount is None else [*row, {"f": quote.fee_amount}]
-
-
-def _quote_from_json(
-    capability: models.Capability, content: Sequence[Any], claims: Mapping[str, Any], token: str
-) -> models.SealedQuote:
-    provider, request, inputs, outputs, slippage_bps, plan, block, issues, warnings, *rest = content
-    needs, acknowledged, deadline, is_estimate, plugin, plan_version, *parts = rest
-    fee_amount = parts.pop()["f"] if parts and isinstance(parts[-1], dict) else None
-    return models.SealedQuote(
-        capability,
-        provider,
-        _request_from_json(request),
-        tuple(_leg_from_json(row) for row in inputs),
-        tuple(_leg_from_json(row) for row in outputs),
-        slippage_bps,
-        plan,
-        models.Block(*block),
-        int(claims["iat"]),
-        int(claims["exp"]),
-        token,
-        tuple(_quote_from_json(models.Capability(kind), row, claims, "") for kind, row in parts),
-        tuple(models.Issue(*row) for row in issues),
-        tuple(models.Notice(*row) for row in warnings),
-        tuple(models.Notice(*row) for row in needs),
-        tuple(acknowledged),
-        deadline,
-        bool(is_estimate),
-        plugin,
-        plan_version,
-        fee_amount,
-    )
 
 
 # --- transaction ids ---------------------------------------------------------------------------------------

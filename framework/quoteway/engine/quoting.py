@@ -19,7 +19,7 @@ from cachetools import TTLCache
 
 from quoteway import models
 from quoteway.config.model import QuotesConfig
-from quoteway.engine import approvals, auto_slippage
+from quoteway.engine import approvals, auto_slippage, refresh_terms
 from quoteway.engine.competition import Competition, Contender
 from quoteway.engine.dividing import Dividing
 from quoteway.engine.gas_costs import repriced, with_estimated_l1_fees
@@ -29,13 +29,14 @@ from quoteway.engine.quote_tokens import Sealer
 from quoteway.engine.quote_warnings import quote_warnings
 from quoteway.engine.ranking import QuoteOutcome, attempts_of, rank
 from quoteway.engine.rehearsing import Quoter, Rehearsing, networks_asked
+from quoteway.engine.request_times import check_deadline, check_refreshable_until
 from quoteway.engine.token_labels import labelled_quote, labels_of, token_warnings
 from quoteway.engine.trade_taxes import TradeTaxes, tax_warnings
-from quoteway.errors import FieldError, GatewayError, InvalidRequest, Reason, UpstreamError, disabled
+from quoteway.errors import GatewayError, UpstreamError, disabled
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.head import on_arrival
 from quoteway.guard.acknowledgements import needed_for_quote
-from quoteway.guard.findings import MAX_DEADLINE_S, check_units, is_address
+from quoteway.guard.findings import check_units, is_address
 from quoteway.guard.optimality import optimality_flaw
 from quoteway.guard.quotes import check_quote, check_spenders
 from quoteway.guard.recipients import check_recipient, payees, recipient_warning
@@ -51,7 +52,6 @@ from quoteway.providers import Provider, SwapProvider
 log = logging.getLogger("quoteway.engine.quoting")
 
 
-MIN_DEADLINE_S = 60
 RECIPIENT_CODE_S = 600
 """How long the code of a recipient is remembered."""
 TOLD_S = 60
@@ -101,16 +101,20 @@ class Quoting:
         deadline: int | None = None,
         chooses_slippage: bool = False,
         divides: bool = False,
+        refreshable_until: int | None = None,
+        within: models.RefreshTerms | None = None,
     ) -> QuoteAnswer:
         """Returns the best quote of the enabled providers, sealed, at a head read after this call.
 
         ``provider`` restricts the request to one provider. ``atomic_batch=False`` excludes quotes that need
         the transactions of several providers. ``divides``: two providers may share a swap on one network
-        (``dividing``), if that pays more. ``acknowledged`` codes and ``deadline`` (Unix
-        seconds) are sealed with the quote. ``chooses_slippage``: the gateway chooses that of a swap on one
-        network (``auto_slippage``); the request's does not count. Raises ``InvalidRequest`` for a refused
-        member, ``ProviderUnavailable`` when no enabled provider serves the request and can keep its limits,
-        and the error of ``best`` when none quotes; ``contract_missing`` when their contracts are not there.
+        (``dividing``), if that pays more. ``acknowledged`` codes and ``deadline`` (Unix seconds) are sealed
+        with the quote. ``chooses_slippage``: the gateway chooses that of a swap on one network
+        (``auto_slippage``); the request's does not count. ``refreshable_until`` (Unix seconds) seals refresh
+        terms with a swap on one network, ``within`` those of its first quote, which the quote keeps (else
+        ``OutsideTerms``). Raises ``InvalidRequest`` for a refused member, ``ProviderUnavailable`` when no
+        enabled provider serves the request and can keep its limits, and the error of ``best`` when none
+        quotes; ``contract_missing`` when their contracts are not there.
         """
         ends_at = time.monotonic() + self.config.competition_timeout_s
         candidates = self.candidates(
@@ -118,7 +122,9 @@ class Quoting:
         )
         candidates, not_asked = self.fit(request, candidates)
         chain = self.runtime.chain(request.chain_id)
-        self._check_deadline(chain, deadline)
+        head, now = chain.known_head, self.runtime.now()
+        check_deadline(deadline, now if head is None else max(now, head.timestamp))  # a test chain's is ahead
+        check_refreshable_until(refreshable_until, now, self.config.refreshable_s)
         request, account_issues = await self.suit_account(request)
         asked = auto_slippage.measured(request) if chooses_slippage else request
         outcomes, of_recipients, _ = await asyncio.gather(
@@ -126,6 +132,7 @@ class Quoting:
             self._recipient_warnings(request),
             self._read_wallet_ahead(chain, request, candidates),
         )
+        outcomes = refresh_terms.held(outcomes, None if chooses_slippage else within, request)
         if (behind := chain.behind) is not None and not any(outcome.value for outcome in outcomes):
             raise behind  # no provider is at fault
         try:
@@ -136,7 +143,13 @@ class Quoting:
             raise
         self.registry.calls.decided(outcomes, winner.bid.provider, verb="quote", scope=networks_asked(asked))
         if chooses_slippage:
-            winner = await self._with_chosen_slippage(request, winner, deadline)
+            winner = await self._with_chosen_slippage(request, winner, deadline, within)
+        if refreshable_until is not None:
+            within = refresh_terms.terms_of(
+                winner.sealed, refreshable_until, provider, chooses_slippage=chooses_slippage
+            )
+        if within is not None:
+            winner = replace(winner, sealed=refresh_terms.refreshable(winner.sealed, within))
         answer = partial(
             self._answer,
             request,
@@ -198,26 +211,20 @@ class Quoting:
         return QuoteAnswer(sealed, quote, needed, told, attempts, taxes, simulation)
 
     async def _with_chosen_slippage(
-        self, request: models.Request, winner: Contender, deadline: int | None
+        self,
+        request: models.Request,
+        winner: Contender,
+        deadline: int | None,
+        within: models.RefreshTerms | None,
     ) -> Contender:
         """Returns the winner's quote made again, with the slippage that its transactions call for."""
         timeout_s = self.config.competition_timeout_s
         slippage_bps = await auto_slippage.choose(self.rehearsing, winner, timeout_s)
         request = replace(cast(models.SwapRequest, request), slippage_bps=slippage_bps)
         outcomes = await self.ask([winner.bid.provider], request, timeout_s)
+        outcomes = refresh_terms.held(outcomes, within, request)
         winner, _ = await self.competition.winner(models.Capability.SWAP, request, outcomes, deadline)
         return replace(winner, warnings=(*winner.warnings, auto_slippage.notice(slippage_bps)))
-
-    def _check_deadline(self, chain: RpcChain, deadline: int | None) -> None:
-        """Raises ``InvalidRequest`` for a deadline that is too near or too far. A test chain may be ahead."""
-        head = chain.known_head
-        now = max(self.runtime.now(), 0 if head is None else head.timestamp)
-        if deadline is not None and not now + MIN_DEADLINE_S <= deadline <= now + MAX_DEADLINE_S:
-            text = (
-                f"must be {MIN_DEADLINE_S} to {MAX_DEADLINE_S} seconds from now, in Unix seconds (now: {now})"
-            )
-            field = FieldError("deadline", Reason.OUT_OF_RANGE, text)
-            raise InvalidRequest(field.sentence, reason=Reason.OUT_OF_RANGE, fields=(field,))
 
     async def suit_account(
         self, request: models.Request, block: models.Block | None = None

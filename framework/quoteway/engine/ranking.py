@@ -17,7 +17,7 @@ from statistics import median_low
 
 from quoteway import models
 from quoteway.engine.gas_costs import with_l1_fee
-from quoteway.engine.limits import PriceImpactTooHigh
+from quoteway.engine.limits import OutsideTerms, PriceImpactTooHigh
 from quoteway.errors import GatewayError, InvalidRequest, NotFound, Reason, UpstreamError
 from quoteway.host.outcomes import Outcome
 from quoteway.providers import Provider, TransactionProvider
@@ -122,9 +122,15 @@ def refusal(outcomes: Sequence[QuoteOutcome]) -> GatewayError:
     """Returns the error of a competition without a quote.
 
     ``InvalidRequest`` or ``NotFound`` when a provider rejected the parameters and all others had no route.
-    Otherwise ``UpstreamError``, whose ``attempts`` list every outcome.
+    Otherwise ``UpstreamError``, whose ``attempts`` list every outcome: ``OutsideTerms`` of the quote that
+    comes nearest to the terms of a refresh, where one missed them.
     """
     attempts = attempts_of(outcomes)
+    outside = [o.error for o in outcomes if isinstance(o.error, OutsideTerms)]
+    if outside:
+        nearest = min(outside, key=lambda error: error.short_by)
+        nearest.attempts = attempts
+        return nearest
     refusals = [o.error for o in outcomes if isinstance(o.error, (InvalidRequest, NotFound))]
     silent = [o for o in outcomes if o.kind == "no_route" and o.error is None]
     if refusals and len(refusals) + len(silent) == len(outcomes):

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from quoteway import models
 from quoteway.config.model import QuotesConfig
 from quoteway.engine import approvals
+from quoteway.engine.permits import NO_PERMITS, PermitChoice, with_permits
 from quoteway.engine.sentences import described
 from quoteway.engine.token_labels import labelled, labels_of
 from quoteway.errors import NotFound, Reason, UpstreamError, disabled
@@ -28,6 +29,7 @@ from quoteway.guard.calldata import check_build
 from quoteway.guard.calls import kind_of_vault
 from quoteway.guard.findings import UnsafeAnswer, named_by_caller
 from quoteway.guard.outcome import check_run, watched
+from quoteway.guard.permits import check_permits_ran
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_directory import TokenDirectory
@@ -59,7 +61,7 @@ class Part:
     build: models.Build
     own: tuple[models.DescribedStep, ...]
     clearing: tuple[tuple[models.Address, bytes], ...] = ()
-    approvals: list[models.DescribedStep] = field(default_factory=list)
+    approvals: Sequence[models.DescribedStep] = ()
 
     @property
     def steps(self) -> tuple[models.DescribedStep, ...]:
@@ -89,7 +91,7 @@ class Rehearsal:
     """The checked transactions of a sealed quote, and their checked run on the state of ``block``.
 
     ``created_at`` is the time from which the deadlines count, Unix seconds. ``issues`` are those of the quote
-    and of the wallet.
+    and of the wallet. ``offers`` are the EIP-2612 permits that can take the place of approvals.
     """
 
     parts: tuple[Part, ...]
@@ -97,6 +99,8 @@ class Rehearsal:
     block: models.Block
     created_at: int
     issues: tuple[models.Issue, ...]
+    offers: tuple[models.PermitOffer, ...] = ()
+    warnings: tuple[models.Notice, ...] = ()
 
     @property
     def gas_used(self) -> int:
@@ -146,10 +150,17 @@ class Rehearsing:
         parts = sealed.parts or (sealed,)
         return list(await asyncio.gather(*(self._part(part, spared=spared) for part in parts)))
 
-    async def run(self, sealed: models.SealedQuote, parts: Sequence[Part], block: models.Block) -> Rehearsal:
+    async def run(
+        self,
+        sealed: models.SealedQuote,
+        parts: Sequence[Part],
+        block: models.Block,
+        permits: PermitChoice = NO_PERMITS,
+    ) -> Rehearsal:
         """Adds exact approvals, simulates all parts in one run on ``block`` and checks what each part did.
 
-        Raises ``UpstreamError`` (``quote_mismatch``, ``price_moved``, ``reverted``, ``unsafe_answer``).
+        Signed ``permits`` take the place of approvals. Raises ``InvalidRequest`` for one that cannot, and
+        ``UpstreamError`` (``quote_mismatch``, ``price_moved``, ``reverted``, ``unsafe_answer``).
         """
         chain = self.runtime.chain(sealed.request.chain_id)
         sender = sealed.request.sender
@@ -160,9 +171,14 @@ class Rehearsing:
         wallet = await self.wallets.read(chain, block, sender, needs, grants)
         created_at = max(block.timestamp, sealed.created_at)
         await self.approve(chain, wallet, parts, created_at)
-        steps = [step for part in parts for step in part.approvals if step.kind == "approval"]
+        own_approvals = [part.approvals for part in parts]
+        permitted = await with_permits(chain, block, sealed, own_approvals, grants, permits)
+        for part, placed in zip(parts, permitted.approvals, strict=True):
+            part.approvals = placed
+        grantings = ("approval", "permit")
+        steps = [step for part in parts for step in part.approvals if step.kind in grantings]
         own = [issue for part in parts for issue in part.build.issues]
-        told = {(issue.code, issue.token): issue for issue in (*sealed.issues, *own)}
+        told = {(issue.code, issue.token): issue for issue in (*sealed.issues, *own, *permitted.issues)}
         needed = [step.approval for step in steps if step.approval]
         issues = (*told.values(), *approvals.shortfalls(needs, needed, wallet))
         began = time.perf_counter()
@@ -179,6 +195,7 @@ class Rehearsing:
         )
         # The first code of a target comes in the same round trip.
         _, run = await asyncio.gather(self.require_code(chain, block, targets), simulated)
+        check_permits_ran([step for part in parts for step in part.steps], run, sender, permits.signed)
         for part, ran in zip(parts, run.segments, strict=True):
             error: Reason | None = Reason.PROVIDER_ERROR
             opaque = part.opaque
@@ -192,7 +209,7 @@ class Rehearsing:
                 outcome = ran.simulation.status if error is None else error.value
                 took_s = time.perf_counter() - began
                 self.registry.calls.report(part.provider, "run", outcome, took_s, error)
-        return Rehearsal(tuple(parts), run, block, created_at, issues)
+        return Rehearsal(tuple(parts), run, block, created_at, issues, permitted.offers, permitted.warnings)
 
     async def _part(self, quote: models.SealedQuote, *, spared: bool) -> Part:
         """Returns the checked build of a quote's provider. Raises ``NotFound`` when nobody knows its plan."""

@@ -116,6 +116,7 @@ FIXED_MEMBERS: Mapping[str, Callable[[object], Any]] = {
     "enforces_deadline": _flag,
     "pays_others": _flag,
     "lists": _flag,
+    "keeps_quorum": _flag,
 }
 """What is read once, when a provider is registered. The functions raise ``ValueError`` as those below."""
 

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp.streams import AsyncStreamIterator, StreamReader
 
-from quoteway.host.recording import Recorder, current_recording
+from quoteway.host.recording import Recorder, current_recording, span
 from quoteway.networks import Network
 from quoteway.telemetry.tracing import outgoing_traces
 
@@ -62,20 +62,21 @@ def _recording(recorder: Recorder, networks: Callable[[], Iterable[Network]]) ->
         recording, sent = current_recording(), await _sent(request)
         host = request.headers.get("Host") or request.url.authority
         key = exchange_key(request.method, host, request.url.raw_path_qs, sent)
-        try:
-            response = await handler(request)
-        except asyncio.CancelledError:
-            recorder.note(recording, key, {"error": {"kind": "no_answer"}})
-            raise
-        except (aiohttp.ClientError, OSError, TimeoutError) as error:
-            kind = "no_answer" if isinstance(error, TimeoutError) else "connection"
-            recorder.note(recording, key, {"error": {"kind": kind}})
-            raise
+        with span("exchange", request.method) as timed:
+            try:
+                response = await handler(request)
+            except asyncio.CancelledError:
+                recorder.note(recording, key, {"error": {"kind": "no_answer"}}, timed)
+                raise
+            except (aiohttp.ClientError, OSError, TimeoutError) as error:
+                kind = "no_answer" if isinstance(error, TimeoutError) else "connection"
+                recorder.note(recording, key, {"error": {"kind": kind}}, timed)
+                raise
         headers = {name: response.headers[name] for name in _KEPT_HEADERS if name in response.headers}
 
         def note(body: bytes) -> None:
             answer = {"status": response.status, "headers": headers, "body": body.decode("utf-8", "replace")}
-            recorder.note(recording, key, {"result": answer})
+            recorder.note(recording, key, {"result": answer}, timed)
 
         response.content = Tee(response.content, note)  # type: ignore[assignment]  # a reader in all it does
         return response

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields, replace
 
-from quoteway.config.model import Config, NetworkConfig
+from quoteway.config.model import Config
+from quoteway.config.network import NetworkConfig
 from quoteway.errors import ConfigError
 from quoteway.evm import ens
 from quoteway.evm.calls.registry import CallRegistry

@@ -96,6 +96,15 @@ class Lists:
         rows = [row for answer, _ in answers for row in answer]
         return Merged(rows, partial, min((read_at for _, read_at in answers), default=None))
 
+    def is_unread(self, provider: Provider, chain_id: int) -> bool:
+        """Returns whether a list that a provider has of a network has never been read."""
+        return any(
+            self._refresher.known(key).read_at_s is None
+            for kind in self.kinds
+            if kind.capability is provider.capability
+            for key in _keys(kind, provider, (chain_id,) if kind.by_chain else None)
+        )
+
     async def close(self) -> None:
         """Cancels running reads."""
         await self._refresher.close()

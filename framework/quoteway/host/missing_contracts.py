@@ -87,21 +87,25 @@ class MissingContracts:
         """Returns what a provider misses on these networks by the last check of each. Waits for nothing."""
         found = []
         for chain_id in self._doubtful(chain_ids):
-            absent = self._absent.known(chain_id).value
-            network = self._runtime.networks.by_chain_id(chain_id)
+            found += self.known(provider, chain_id)
             self._absent.begin(chain_id)  # for those who ask next: it may have appeared
-            if not absent or network is None:
-                continue
-            called = contracts_of(provider, chain_id)
-            found += [
-                MissingContract(
-                    *(provider.id, network.slug, chain_id),
-                    *(address, _shown(label, provider), address in called),
-                )
-                for address, label in provider.expected_contracts(chain_id).items()
-                if address in absent
-            ]
         return found
+
+    def known(self, provider: Provider, chain_id: int) -> list[MissingContract]:
+        """Returns what a provider misses on a network by its last check. Begins none."""
+        absent = self._absent.known(chain_id).value
+        network = self._runtime.networks.by_chain_id(chain_id)
+        if not absent or network is None:
+            return []
+        called = contracts_of(provider, chain_id)
+        return [
+            MissingContract(
+                *(provider.id, network.slug, chain_id),
+                *(address, _shown(label, provider), address in called),
+            )
+            for address, label in provider.expected_contracts(chain_id).items()
+            if address in absent
+        ]
 
     async def now(self, providers: Sequence[Provider], chain_ids: Collection[int]) -> list[MissingContract]:
         """Returns what these providers miss by a check that is made now, where one has found anything.

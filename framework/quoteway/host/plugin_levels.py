@@ -8,11 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from quoteway.errors import ConfigError
-from quoteway.host.plugin_lock import digest_of, hashes_of
+from quoteway.host.plugin_lock import FORMAT, digest_of, hashes_of, rows_of_plugins
 from quoteway.host.states import PluginEntry, normalized
 
-FORMAT = 1
 MOST_LEVEL = 3
 
 
@@ -24,24 +22,15 @@ class PluginLevels:
 
     @classmethod
     def read(cls, path: Path) -> PluginLevels:
-        """Raises ``ConfigError`` for a file that is not a levels file."""
+        """Raises ``ConfigError`` for a file that is not a levels file, or cannot be read."""
+
+        def check(row: Mapping[str, Any]) -> None:
+            str(row["sha256"])
+            if type(row["level"]) is not int or not 0 <= row["level"] <= MOST_LEVEL:
+                raise ValueError(row["level"])
+
         remedy = "delete it and run `quoteway check` for each plugin"
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            rows = content["plugins"]
-            for row in rows.values():
-                str(row["distribution"]), str(row["version"]), str(row["sha256"])
-                if type(row["level"]) is not int or not 0 <= row["level"] <= MOST_LEVEL:
-                    raise ValueError(row["level"])
-        except FileNotFoundError:
-            return cls({})
-        except OSError as error:
-            raise ConfigError(f"plugins.levels: {path} cannot be read ({error.strerror})") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise ConfigError(f"plugins.levels: {path} is not a levels file: {remedy}") from None
-        if content.get("format") != FORMAT:
-            raise ConfigError(f"plugins.levels: {path} has another format than {FORMAT}: {remedy}")
-        return cls(rows)
+        return cls(rows_of_plugins(path, "plugins.levels", "a levels file", remedy, check) or {})
 
     def level_of(self, entry: PluginEntry) -> int | None:
         """Returns the level of an installed plugin whose files are those that were checked, else None.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,19 +24,15 @@ class PluginLock:
 
     @classmethod
     def read(cls, path: Path) -> PluginLock:
-        """Raises ``ConfigError`` for a file that is not a lock file."""
+        """Raises ``ConfigError`` for a file that is not a lock file, or cannot be read."""
         remedy = "write it with `quoteway plugins lock`"
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-            rows = content["plugins"]
-            for row in rows.values():
-                dict(row["files"]), str(row["distribution"]), str(row["version"])
-        except OSError as error:
-            raise ConfigError(f"plugins.lock: {path} cannot be read ({error.strerror}): {remedy}") from None
-        except (ValueError, KeyError, TypeError, AttributeError):
-            raise ConfigError(f"plugins.lock: {path} is not a lock file: {remedy}") from None
-        if content.get("format") != FORMAT:
-            raise ConfigError(f"plugins.lock: {path} has another format than {FORMAT}: {remedy}")
+
+        def check(row: Mapping[str, Any]) -> None:
+            dict(row["files"])
+
+        rows = rows_of_plugins(path, "plugins.lock", "a lock file", remedy, check)
+        if rows is None:
+            raise ConfigError(f"plugins.lock: {path} does not exist: {remedy}")
         return cls(rows)
 
     def difference(self, entry: PluginEntry) -> str | None:
@@ -71,6 +67,32 @@ def lock_text(entries: Iterable[PluginEntry]) -> str:
             "files": files,
         }
     return json.dumps({"format": FORMAT, "plugins": rows}, indent=1) + "\n"
+
+
+def rows_of_plugins(
+    path: Path, setting: str, kind: str, remedy: str, check: Callable[[Mapping[str, Any]], None]
+) -> Mapping[str, Mapping[str, Any]] | None:
+    """Returns the rows of a file about installed plugins, by plugin name; None where there is no such file.
+
+    ``check`` raises ``ValueError``, ``KeyError``, ``TypeError`` or ``AttributeError`` for a row with wrong
+    members. Raises ``ConfigError`` with the ``remedy`` for a file that cannot be read or is not of this
+    ``kind``.
+    """
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        rows: Mapping[str, Mapping[str, Any]] = content["plugins"]
+        for row in rows.values():
+            str(row["distribution"]), str(row["version"])
+            check(row)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigError(f"{setting}: {path} cannot be read ({error.strerror}): {remedy}") from None
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ConfigError(f"{setting}: {path} is not {kind}: {remedy}") from None
+    if content.get("format") != FORMAT:
+        raise ConfigError(f"{setting}: {path} has another format than {FORMAT}: {remedy}")
+    return rows
 
 
 def digest_of(files: Mapping[str, str]) -> str:

@@ -192,6 +192,8 @@ class Plugins:
         selection = self._config.plugins.load
         if selection != "all":
             unknown += sorted(set(selection) - set(self._entries))
+        if self._config.server.site and self._config.server.site not in self._entries:
+            unknown.append(self._config.server.site)
         if unknown:
             known = ", ".join(sorted(self._entries)) or "none"
             raise ConfigError(
@@ -260,7 +262,7 @@ class Plugins:
 
     def _import(self, entry: PluginEntry) -> None:
         try:
-            with self.budget(entry, "its import"):
+            with self.budget(entry, "its import"), _recursion_limit_kept():
                 plugin = entry.loader()
         except PLUGIN_ERRORS as error:
             entry.refuse(NotEnabled.IMPORT_FAILED, told(error), error=error)
@@ -390,6 +392,18 @@ class Plugins:
 
     def _observe(self, entry: PluginEntry, event: Mapping[str, Any]) -> None:
         self._call(entry, "quoteway_observe", event=event)
+
+
+@contextlib.contextmanager
+def _recursion_limit_kept() -> Iterator[None]:
+    """Some libraries raise the limit at import (py_ecc, below eth-account, to 100,000): then deep JSON of a
+    stranger would overflow the stack and end the server, where Python's own limit raises ``RecursionError``.
+    """
+    limit = sys.getrecursionlimit()
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 def _absent_secrets(form: Schema | None, section: Mapping[str, Any]) -> Iterator[str]:

@@ -12,13 +12,13 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
-from quoteway.deadlines import ends_at_s as call_ends_at_s
 from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.host.call_records import CallRecord, MethodCalls, method_calls
-from quoteway.host.outcomes import CAUSED_BY_REQUESTS, NO_ROUTE_REASONS, Outcome, is_sound
+from quoteway.host.outcomes import CAUSED_BY_REQUESTS, Outcome, is_sound
+from quoteway.host.recording import span
+from quoteway.host.running_call import RunningCall, result_of, run
 from quoteway.models import Capability
 from quoteway.providers import Provider
 
@@ -36,21 +36,6 @@ _INCONCLUSIVE = (
     *(Reason.UNSAFE_ANSWER, Reason.CAPABILITY_DISABLED),
 )
 """The reasons of errors that say neither that the provider works nor that it is at fault."""
-
-
-@dataclass(slots=True)
-class _Call(Generic[P, T]):
-    """A call under way. ``queued``: it had to wait for earlier calls of the same method."""
-
-    provider: P
-    record: CallRecord
-    verb: str
-    started_s: float
-    ends_at_s: float
-    queued: bool = False
-    settled: bool = False
-    cut_off: bool = False
-    task: asyncio.Task[Outcome[P, T]] = field(init=False)
 
 
 class ProviderCalls:
@@ -104,8 +89,8 @@ class ProviderCalls:
         admitted = [record.admit(started_s) for record in records]
         if not spared and not any(admitted):
             admitted = [True] * len(records)
-        calls: list[_Call[P, T] | None] = [
-            self._begin(_Call(provider, record, verb, started_s, ends_at_s), call) if admit else None
+        calls: list[RunningCall[P, T] | None] = [
+            self._begin(RunningCall(provider, record, verb, started_s, ends_at_s), call) if admit else None
             for provider, record, admit in zip(providers, records, admitted, strict=True)
         ]
         begun = [each for each in calls if each is not None]
@@ -143,7 +128,10 @@ class ProviderCalls:
         kind: Literal["quoted", "failed", "timeout"] = "failed"
         error: GatewayError | None = None
         try:
-            value = await call
+            with span("upstream", provider.id) as timed:
+                value = await call
+                if timed is not None:
+                    timed.outcome = "answered"
             kind = "quoted"
             return value
         except RpcError:
@@ -187,6 +175,14 @@ class ProviderCalls:
         capability = provider.capability
         return [method_calls(capability, *each, now_s) for each in sorted(by_method.items())]
 
+    def is_paused(self, provider: Provider, chain_id: int) -> bool:
+        """Returns whether a breaker of the provider opened on a network and no call was answered since."""
+        return any(
+            record.on_probation
+            and (scope is None or chain_id in (scope if type(scope) is tuple else (scope,)))
+            for (_, scope), record in self._records.get((provider.capability, provider.id), {}).items()
+        )
+
     def _record(self, provider: Provider, verb: str, scope: Hashable) -> CallRecord:
         of_provider = self._records.setdefault((provider.capability, provider.id), {})
         record = of_provider.get((verb, scope))
@@ -194,15 +190,17 @@ class ProviderCalls:
             record = of_provider[verb, scope] = CallRecord()
         return record
 
-    def _begin(self, call: _Call[P, T], ask: Callable[[P], Awaitable[T | None]]) -> _Call[P, T] | None:
+    def _begin(
+        self, call: RunningCall[P, T], ask: Callable[[P], Awaitable[T | None]]
+    ) -> RunningCall[P, T] | None:
         if len(call.record.running_on) >= self.MAX_RUNNING_ON:
             call.record.unanswered()
             return None
         name = f"provider:{call.provider.id}.{call.verb}"
-        call.task = asyncio.create_task(_one(call, ask, self._clock), name=name)
+        call.task = asyncio.create_task(run(call, ask, self._clock), name=name)
         return call
 
-    async def _wait(self, calls: Sequence[_Call[P, T]], timeout_s: float, *, competing: bool) -> bool:
+    async def _wait(self, calls: Sequence[RunningCall[P, T]], timeout_s: float, *, competing: bool) -> bool:
         """Waits until all calls have ended, or waiting longer is not worth it.
 
         Returns whether the time is over. It is the loop's time, which timers keep to.
@@ -229,29 +227,29 @@ class ProviderCalls:
         self._count(record, verb, outcome)
         return outcome
 
-    def _outcome(self, call: _Call[P, T], *, is_over: bool) -> Outcome[P, T]:
+    def _outcome(self, call: RunningCall[P, T], *, is_over: bool) -> Outcome[P, T]:
         """Returns the outcome of a call as it is now. When the time is over, a running one is cancelled."""
         if call.task.done():
-            return _result(call)
+            return result_of(call)
         if is_over:
             self._cut_off(call)
         return Outcome(call.provider, "timeout", duration_s=self._clock() - call.started_s)
 
-    def _cut_off(self, call: _Call[P, T]) -> None:
+    def _cut_off(self, call: RunningCall[P, T]) -> None:
         waited_s = self._clock() - call.started_s
         log.warning("provider %r did not answer %s within %.1f s", call.provider.id, call.verb, waited_s)
         call.cut_off = True
         self._let_go(call)
 
     @staticmethod
-    def _let_go(call: _Call[P, T]) -> None:
+    def _let_go(call: RunningCall[P, T]) -> None:
         """Cancels a call without waiting for its end. Until then it counts as running on."""
         call.record.running_on.add(call.task)
         call.task.add_done_callback(call.record.running_on.discard)
         call.task.cancel()
 
     def _leave_behind(
-        self, call: _Call[P, T], ends_at_s: float, worth: Callable[[T], int] | None, best: float
+        self, call: RunningCall[P, T], ends_at_s: float, worth: Callable[[T], int] | None, best: float
     ) -> None:
         """Lets a call of an ended competition run on, to learn when it answers and what."""
 
@@ -259,7 +257,7 @@ class ProviderCalls:
             timer.cancel()
             if call.settled:
                 return
-            outcome = _result(call)
+            outcome = result_of(call)
             self._settle(call, outcome, proven=True)
             if outcome.answered:
                 won = outcome.value is not None and worth is not None and worth(outcome.value) > best
@@ -272,7 +270,7 @@ class ProviderCalls:
         timer = asyncio.get_running_loop().call_at(ends_at_s, late)
         call.task.add_done_callback(ended)
 
-    def _settle(self, call: _Call[P, T], outcome: Outcome[P, T], *, proven: bool) -> None:
+    def _settle(self, call: RunningCall[P, T], outcome: Outcome[P, T], *, proven: bool) -> None:
         """Counts a call. ``proven``: the request and the nodes allow an answer, so a fault is its own."""
         record, error = call.record, outcome.error
         call.settled = True
@@ -334,7 +332,7 @@ class ProviderCalls:
         )
 
 
-def _worth_waiting_for(calls: Sequence[_Call[Any, Any]]) -> float:
+def _worth_waiting_for(calls: Sequence[RunningCall[Any, Any]]) -> float:
     """Returns how many seconds a competition lasts: without an end until a frequent winner has quoted."""
     took_s = [_quoted_after_s(call) for call in calls if call.record.wins_often]
     first_s = min((each for each in took_s if each is not None), default=None)
@@ -343,7 +341,7 @@ def _worth_waiting_for(calls: Sequence[_Call[Any, Any]]) -> float:
     return max((c.record.patience_s(first_s) for c in calls if not c.task.done()), default=math.inf)
 
 
-def _quoted_after_s(call: _Call[Any, Any]) -> float | None:
+def _quoted_after_s(call: RunningCall[Any, Any]) -> float | None:
     """Returns how long a quote took that is in hand; None without one."""
     if not call.task.done() or call.task.cancelled():
         return None
@@ -352,7 +350,7 @@ def _quoted_after_s(call: _Call[Any, Any]) -> float | None:
 
 
 def _best(
-    calls: Sequence[_Call[P, T] | None],
+    calls: Sequence[RunningCall[P, T] | None],
     outcomes: Sequence[Outcome[P, T]],
     worth: Callable[[T], int] | None,
 ) -> float:
@@ -364,37 +362,3 @@ def _best(
         worth(o.value) for c, o in pairs if c is not None and o.value is not None and c.record.wins_often
     )
     return max(found, default=math.inf)
-
-
-def _result(call: _Call[P, T]) -> Outcome[P, T]:
-    """Returns the outcome of a call whose task is done."""
-    return Outcome(call.provider, "failed") if call.task.cancelled() else call.task.result()
-
-
-async def _one(
-    call: _Call[P, T], ask: Callable[[P], Awaitable[T | None]], clock: Callable[[], float]
-) -> Outcome[P, T]:
-    """Calls one provider. Returns every exception as an outcome."""
-    provider = call.provider
-
-    def ended(kind: Literal["quoted", "no_route", "failed"], **rest: Any) -> Outcome[P, T]:
-        return Outcome(provider, kind, duration_s=clock() - call.started_s, **rest)
-
-    call_ends_at_s.set(call.ends_at_s)
-    call.queued = call.record.slots.locked()
-    async with call.record.slots:
-        try:
-            value = await ask(provider)
-        except GatewayError as error:
-            if not is_sound(error):
-                log.exception(
-                    "provider %r raised an error with a reason or text of its own kind", provider.id
-                )
-                return ended("failed")
-            return ended("no_route" if error.reason in NO_ROUTE_REASONS else "failed", error=error)
-        except asyncio.CancelledError:
-            raise
-        except BaseException:  # out of a task, SystemExit and KeyboardInterrupt stop the event loop
-            log.exception("provider %r raised", provider.id)
-            return ended("failed")
-        return ended("no_route" if value is None else "quoted", value=value)

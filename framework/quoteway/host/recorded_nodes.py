@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from quoteway.context import Context
 from quoteway.errors import ProviderUnavailable, Reason, RpcError, UpstreamError
 from quoteway.hookspecs import hookimpl
-from quoteway.host.recording import Key, read_key, reads_in, without_block
+from quoteway.host.recording import Key, is_of_one_block, read_key, reads_in, without_block
 from quoteway.models import Address, Token, TokenProfile, TokenRows
 from quoteway.networks import Network
 from quoteway.providers import Provider, RpcUpstream, TokenCatalog
 
 Outcomes = Iterable[tuple[Key, Mapping[str, Any]]]
+Ask = Callable[[int, str, Sequence[Any]], Awaitable[Mapping[str, Any] | None]]
+"""Sends a read, given by chain id, method and parameters. Returns its outcome, None when it cannot be had."""
 
 
 class RecordedNodes(RpcUpstream):
@@ -23,12 +25,15 @@ class RecordedNodes(RpcUpstream):
 
     A request's own reads are given in their order, the last one again and again. Another read gets the
     newest outcome at any block that the recorded process knew: what its memory held came from that.
-    ``missing`` names the reads of which nothing was recorded; they fail.
+    ``missing`` names the reads of which nothing was recorded; they fail. With ``ask`` those of a given
+    block are sent to it first, and ``added`` has what came of them.
     """
 
     id, title = "recorded-nodes", "Nodes as they were recorded"
 
-    def __init__(self, networks: Iterable[Network], own: Outcomes, known: Outcomes) -> None:
+    def __init__(
+        self, networks: Iterable[Network], own: Outcomes, known: Outcomes, ask: Ask | None = None
+    ) -> None:
         self.networks = frozenset(network.chain_id for network in networks)
         self._own: dict[Key, list[Mapping[str, Any]]] = defaultdict(list)
         for key, outcome in own:
@@ -37,6 +42,8 @@ class RecordedNodes(RpcUpstream):
         self._at_any_block = {without_block(key): outcome for key, outcome in self._known.items()}
         self._given: dict[Key, int] = defaultdict(int)
         self.missing: list[str] = []
+        self.added: dict[Key, Mapping[str, Any]] = {}
+        self._ask = ask
 
     def rewind(self) -> None:
         """Begins again with the first outcome of each read."""
@@ -47,6 +54,10 @@ class RecordedNodes(RpcUpstream):
         key = read_key(network.chain_id, method, params)
         outcome = self._next(key) or self._known.get(key) or self._at_any_block.get(without_block(key))
         outcome = outcome or self._assembled(key)
+        if outcome is None and self._ask is not None and is_of_one_block(key):
+            outcome = await self._ask(network.chain_id, method, params)
+            if outcome is not None:
+                self._known[key] = self.added[key] = outcome
         if outcome is None:
             self.missing.append(f"{method} on {network.slug} with {key[2][:200]}")
             raise UpstreamError("The recording has no answer to this read.", reason=Reason.RPC_ERROR)

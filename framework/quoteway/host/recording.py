@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import orjson
 from cachetools import LRUCache
@@ -41,6 +42,8 @@ _BLOCK_AT: Mapping[str, int] = {
     BATCHED: 1,
 }
 """The place of the block among the parameters of a method."""
+MOST_SPANS = 2_000
+"""How many spans of one request are kept."""
 MOST_SECRETS = 1_000
 """How many credentials that plugins sent are remembered."""
 MOST_BLOCKS = 4
@@ -62,10 +65,11 @@ class Outcome:
 class Recording:
     """One request: what arrived, what it read, what was known before it, and its answer.
 
-    ``clock`` is the time of its arrival in Unix seconds, which all of the request sees. ``own`` are its
-    reads in their order. ``known`` has the outcomes of every read of the process when it ended, at the newest
-    blocks that were asked about, in the order of time: what memory held came from those. ``answer`` is the
-    body; None: it has none.
+    ``clock`` is the time of its arrival in Unix seconds, which all of the request sees; ``began_s`` and
+    ``ended_s`` are of the monotonic clock. ``own`` are its reads in their order, and ``spans`` say when it
+    asked whom. ``known`` has the outcomes of every read of the process when it ended, at the newest blocks
+    that were asked about, in the order of time: what memory held came from those. ``answer`` is the body;
+    None: it has none.
     """
 
     request_id: str
@@ -74,18 +78,64 @@ class Recording:
     clock: float
     body: bytes | None = None
     own: list[tuple[Key, Outcome]] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
     known: Mapping[Key, Outcome] = field(default_factory=dict)
+    began_s: float = field(default_factory=time.monotonic)
+    ended_s: float | None = None
     status: int = 0
     answer: bytes | None = None
     is_over: bool = False
 
 
+@dataclass(slots=True)
+class Span:
+    """A part of a recorded request: a call of a provider, a read of a chain, or an exchange over HTTP.
+
+    ``parent`` is the place of the span that this one is a part of; None: the request itself. Times are
+    seconds of the monotonic clock; ``ended_s`` is None while it goes on. ``outcome`` is what came of it, and
+    ``read`` the place of the outcome among the recording's own.
+    """
+
+    parent: int | None
+    kind: Literal["call", "upstream", "read", "exchange"]
+    name: str
+    began_s: float
+    ended_s: float | None = None
+    outcome: str | None = None
+    read: int | None = None
+
+
 _current: ContextVar[Recording | None] = ContextVar("quoteway_recording", default=None)
+_span: ContextVar[int | None] = ContextVar("quoteway_span", default=None)
 
 
 def current_recording() -> Recording | None:
     """Returns the recording of the request that the current task works for; None when it is not recorded."""
     return _current.get()
+
+
+@contextlib.contextmanager
+def span(kind: Literal["call", "upstream", "read", "exchange"], name: str) -> Iterator[Span | None]:
+    """Times what happens inside, as a part of the current request; yields None when that is not recorded.
+
+    What raises has the outcome ``failed``, what is cancelled ``given_up``, unless one was set.
+    """
+    recording = _current.get()
+    if recording is None or recording.is_over or len(recording.spans) >= MOST_SPANS:
+        yield None
+        return
+    begun = Span(_span.get(), kind, name, time.monotonic())
+    recording.spans.append(begun)
+    mark = _span.set(len(recording.spans) - 1)
+    try:
+        yield begun
+    except BaseException as error:
+        given_up = isinstance(error, asyncio.CancelledError)
+        begun.outcome = begun.outcome or ("given_up" if given_up else "failed")
+        raise
+    finally:
+        begun.ended_s = time.monotonic()
+        _span.reset(mark)
 
 
 def note_body(raw: bytes) -> None:
@@ -125,7 +175,8 @@ class Recorder:
     ) -> None:
         """Keeps a recording with its answer. The oldest ones make room for it."""
         _current.reset(mark)
-        recording.is_over, recording.status, recording.answer = True, status, answer
+        recording.is_over, recording.ended_s = True, time.monotonic()
+        recording.status, recording.answer = status, answer
         if status in (0, 304):  # it was not answered, or its caller has the answer already
             for _, outcome in recording.own:
                 self._drop(outcome)
@@ -146,27 +197,37 @@ class Recorder:
         async def recorded(method: str, params: Sequence[Any], timeout_s: float) -> Any:
             recording = _current.get()
             key = read_key(network.chain_id, method, params)
-            try:
-                result = await forward(method, params, timeout_s)
-            except GatewayError as error:
-                self.note(recording, key, {"error": described(error)})
-                raise
-            except asyncio.CancelledError:
-                self.note(recording, key, {"error": {"kind": "no_answer"}})
-                raise
-            self.note(recording, key, {"result": result})
-            return result
+            with span("read", f"{method} on {network.slug}") as timed:
+                try:
+                    result = await forward(method, params, timeout_s)
+                except GatewayError as error:
+                    self.note(recording, key, {"error": described(error)}, timed)
+                    raise
+                except asyncio.CancelledError:
+                    self.note(recording, key, {"error": {"kind": "no_answer"}}, timed)
+                    raise
+                self.note(recording, key, {"result": result}, timed)
+                return result
 
         return recorded
 
-    def note(self, recording: Recording | None, key: Key, outcome: Mapping[str, Any]) -> None:
-        """Keeps an outcome for the request that asked, unless it is over, and for those that come later."""
+    def note(
+        self, recording: Recording | None, key: Key, outcome: Mapping[str, Any], timed: Span | None = None
+    ) -> None:
+        """Keeps an outcome for the request that asked, unless it is over, and for those that come later.
+
+        ``timed`` is the span that it belongs to.
+        """
         try:
             text = orjson.dumps(outcome)
         except TypeError:  # an integer beyond 64 bits, which no node gives in a readable answer
             return
         kept = _outcome(key, text)
         if recording is not None and not recording.is_over:
+            if timed is not None:
+                timed.read, timed.ended_s = len(recording.own), time.monotonic()
+                error = outcome.get("error")
+                timed.outcome = "answered" if error is None else error.get("reason") or error["kind"]
             recording.own.append((key, kept))
             self._hold(kept)
         if "result" in outcome or recording is None:  # a request's own failed read is no knowledge of others
@@ -219,7 +280,7 @@ def _outcome(key: Key, text: bytes) -> Outcome:
     return Outcome(text, len(text) + sum(len(str(part)) for part in key) + _OVERHEAD_BYTES)
 
 
-def _batch_in(key: Key) -> tuple[Sequence[Read], Any]:
+def batch_in(key: Key) -> tuple[Sequence[Read], Any]:
     """Returns the reads of a batch and their block; no reads for a key that is no batch."""
     if key[1] != "eth_call":
         return (), None
@@ -231,13 +292,13 @@ def _batch_in(key: Key) -> tuple[Sequence[Read], Any]:
 
 def reads_in(key: Key) -> list[Key]:
     """Returns what each read of a batch asks; none for a key that is no batch."""
-    reads, block = _batch_in(key)
+    reads, block = batch_in(key)
     return [read_key(key[0], BATCHED, [repr(read), block]) for read in reads]
 
 
 def parts_of(key: Key, result: Any) -> Iterator[tuple[Key, str]]:
     """Yields the reads of a batch, each with its part of the result: another batch may have other reads."""
-    reads, _ = _batch_in(key)
+    reads, _ = batch_in(key)
     if reads and isinstance(result, str):
         with contextlib.suppress(ValueError):
             segments = batch.segments(reads, bytes.fromhex(result[2:]))
@@ -258,6 +319,24 @@ def without_block(key: Key) -> Key:
     if at < len(params):
         params[at] = None
     return read_key(key[0], key[1], params)
+
+
+def is_of_one_block(key: Key) -> bool:
+    """Returns whether a read has the same answer at any later time: its block is given by hash or number."""
+    at = _BLOCK_AT.get(key[1])
+    params = orjson.loads(key[2])
+    if at is None:
+        return key[1] == "eth_chainId" or (key[1] == "eth_getLogs" and _logs_are_of_one_range(params))
+    return at < len(params) and _is_one_block(params[at])
+
+
+def _logs_are_of_one_range(params: Sequence[Any]) -> bool:
+    asked = params[0] if params and isinstance(params[0], dict) else {}
+    return "blockHash" in asked or all(_is_one_block(asked.get(name)) for name in ("fromBlock", "toBlock"))
+
+
+def _is_one_block(block: Any) -> bool:
+    return isinstance(block, dict) or (isinstance(block, str) and block.startswith("0x"))
 
 
 def described(error: GatewayError) -> dict[str, Any]:

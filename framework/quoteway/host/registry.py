@@ -16,6 +16,7 @@ from quoteway.host.scores import Scores
 from quoteway.host.states import PLUGIN_ERRORS, NotEnabled, ProviderEntry, networks_of, told
 from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import Capability
+from quoteway.screener import Screener
 
 log = logging.getLogger("quoteway.host.registry")
 
@@ -33,6 +34,7 @@ CAPABILITY_HOOKS: Mapping[Capability, tuple[str, type[providers.Provider]]] = {
     Capability.RELAY: ("quoteway_relays", providers.Relay),
     Capability.LIQUIDITY: ("quoteway_liquidity_sources", providers.LiquiditySource),
     Capability.EXECUTION: ("quoteway_executors", providers.Executor),
+    Capability.SCREENING: ("quoteway_screening", Screener),
 }
 
 
@@ -86,6 +88,17 @@ class Registry:
         offered = [entry for entry in self.providers if entry.provider.capability is Capability.RPC]
         usable = (entry.provider for entry in offered if entry.not_enabled is None)
         return [provider for provider in usable if chain_id in networks_of(provider)]
+
+    def refused_upstreams(self, chain_id: int) -> str:
+        """Returns the RPC upstreams of a chain with the reasons why they are not enabled, in brackets."""
+        named = [
+            f"{entry.provider.id}: {entry.not_enabled}"
+            for entry in self.providers
+            if entry.provider.capability is Capability.RPC
+            and entry.not_enabled is not None
+            and chain_id in networks_of(entry.provider)
+        ]
+        return f" ({', '.join(named)})" if named else ""
 
     def changed(self) -> None:
         """Recomputes the enabled providers. The new ``revision`` invalidates cached pages of lists."""

@@ -9,13 +9,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from quoteway.config.model import Config
-from quoteway.context import Chain, DataPrice, LiquidityReader, PriceReader, TokenReader
+from quoteway.context import Chain, DataPrice, PriceReader, TokenReader
 from quoteway.errors import disabled
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.l1_fee import L1Prices
+from quoteway.host.plugin_rows import MemoryRows
+from quoteway.liquidity_reader import LiquidityReader
 from quoteway.models import Address, Block, EventSource, FlowOrder, PoolsFound, Step, Token
 from quoteway.networks import Networks
+from quoteway.plugin_store import Rows
 from quoteway.providers import Executor
 from quoteway.telemetry.tracing import traceparent
 from quoteway.wallet_history import WalletHistory
@@ -74,6 +77,7 @@ class Runtime:
     event_sources: Sequence[EventSource] = ()
     counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     l1_prices: L1Prices = field(default_factory=L1Prices)
+    rows: Rows = field(default_factory=MemoryRows)
 
     def chain(self, chain_id: int) -> RpcChain:
         """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""

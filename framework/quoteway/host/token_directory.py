@@ -23,6 +23,7 @@ from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_lists import Searchable, TokenLists
 from quoteway.models import NATIVE, Address, Token, TokenProfile, TokenRow
+from quoteway.providers import Provider
 
 log = logging.getLogger("quoteway.host.token_directory")
 
@@ -48,6 +49,10 @@ class TokenDirectory:
     def rows_of(self, catalog_id: str) -> Iterator[TokenRow]:
         """Yields the rows of a catalog that are in memory."""
         return self._lists.rows_of(catalog_id)
+
+    def is_unread(self, provider: Provider) -> bool:
+        """Returns whether a provider is a catalog whose list has never been read."""
+        return self._lists.is_unread(provider)
 
     async def close(self) -> None:
         """Stops reads in progress."""

@@ -101,12 +101,16 @@ class TokenLists:
         """
         lists = await self.get(chain_id)
         for catalog in self._registry.enabled(Capability.TOKENS, chain_id):
-            state = self._reads.known(catalog.id)
-            if state.value is None and cast(TokenCatalog, catalog).lists:
+            if self.is_unread(catalog):
                 text = f"The token list {catalog.id!r} has not been read yet: name tokens by their addresses."
-                reason = state.failure or Reason.PROVIDER_TIMEOUT
+                reason = self._reads.known(catalog.id).failure or Reason.PROVIDER_TIMEOUT
                 raise UpstreamError(text, reason=reason, retryable=True)
         return lists
+
+    def is_unread(self, provider: Provider) -> bool:
+        """Returns whether a provider is a catalog whose list has never been read."""
+        is_catalog = provider.capability is Capability.TOKENS and cast(TokenCatalog, provider).lists
+        return is_catalog and self._reads.known(provider.id).value is None
 
     async def searchable(self) -> Searchable:
         """Returns the tokens of all catalogs, from memory, or after a bounded wait.

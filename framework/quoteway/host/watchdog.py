@@ -63,10 +63,15 @@ class Stall:
 
 
 class Watchdog:
-    """Watches the event loop of one gateway. ``listeners`` are called with each stall, in its thread."""
+    """Watches the event loop of one gateway.
+
+    ``listeners`` are called with each stall, in its thread. ``lag_listeners`` are called in the loop with the
+    seconds by which each heartbeat was late.
+    """
 
     def __init__(self, registry: Registry) -> None:
         self.listeners: list[Callable[[Stall], None]] = []
+        self.lag_listeners: list[Callable[[float], None]] = []
         self.log_every_s = LOG_EVERY_S
         self._registry = registry
         self._worst: dict[tuple[str, int], Stall] = {}
@@ -84,6 +89,7 @@ class Watchdog:
             return
         self._loop_thread = threading.get_ident()
         self._stopping.clear()
+        self._beat_due_at = time.monotonic()
         self._beat()
         self._thread = threading.Thread(target=self._watch, name="quoteway-watchdog", daemon=True)
         self._thread.start()
@@ -106,7 +112,10 @@ class Watchdog:
         return max(stalls, key=lambda stall: stall.duration_s, default=None)
 
     def _beat(self) -> None:
-        self._beat_due_at = time.monotonic() + BEAT_S
+        now = time.monotonic()
+        for listener in self.lag_listeners:
+            listener(max(now - self._beat_due_at, 0.0))
+        self._beat_due_at = now + BEAT_S
         self._next_beat = asyncio.get_running_loop().call_later(BEAT_S, self._beat)
 
     def _watch(self) -> None:

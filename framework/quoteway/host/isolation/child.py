@@ -112,6 +112,33 @@ class RemotePrices:
         return found
 
 
+@dataclass(frozen=True, slots=True)
+class RemoteRows:
+    """The values that the server keeps for this plugin: it knows whose they are."""
+
+    link: Link
+    failures: int = 0
+    """None: the server counts them."""
+
+    async def get(self, plugin: str, key: str) -> bytes | None:
+        found: bytes | None = await self.link.ask("stored", "get", key)
+        return found
+
+    async def set(self, plugin: str, key: str, value: bytes, ttl_s: float | None, only_new: bool) -> bool:
+        kept: bool | None = await self.link.ask("stored", "add" if only_new else "set", key, value, ttl_s)
+        return kept is not False
+
+    async def delete(self, plugin: str, key: str) -> None:
+        await self.link.ask("stored", "delete", key)
+
+    async def keys(self, plugin: str) -> Sequence[str]:
+        found: Sequence[str] = await self.link.ask("stored", "keys")
+        return found
+
+    async def close(self) -> None:
+        """Does nothing: the place is the server's."""
+
+
 @dataclass(eq=False)
 class Child:
     """The one plugin of this process. The server asks: load, hook, start, call, ping, stop."""
@@ -167,6 +194,7 @@ class Child:
         )
         self._runtime = Runtime(config, clock=lambda: time.time() + self._clock_ahead_s)
         self._runtime.tokens, self._runtime.prices = RemoteTokens(self.link), RemotePrices(self.link)
+        self._runtime.rows = RemoteRows(self.link)
         self._registry = Registry(self._runtime)
         plugins: Plugins = self._registry.plugins
         loader = EntryPoint(name, setup["target"], ENTRY_POINT_GROUP).load

@@ -25,6 +25,7 @@ from quoteway.host.registry import CAPABILITY_HOOKS
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import NotEnabled, PluginEntry, State
 from quoteway.models import Capability
+from quoteway.plugin_store import STORE_METHODS, PluginStore
 from quoteway.providers import Provider
 
 log = logging.getLogger("quoteway.host.isolation")
@@ -347,8 +348,10 @@ class IsolatedPlugin:
 
     async def _serve(self, verb: str, arguments: tuple[Any, ...]) -> Any:
         """Answers the plugin: what its context gives it of the server."""
-        chain_id, *rest = arguments
         runtime = self.runtime
+        if verb == "stored" and arguments[0] in STORE_METHODS:
+            return await getattr(PluginStore(self.entry.name, runtime.rows), arguments[0])(*arguments[1:])
+        chain_id, *rest = arguments
         if verb == "head":
             return await runtime.chain(chain_id).head(fresh=bool(rest[0]))
         if verb == "request":
