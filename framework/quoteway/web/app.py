@@ -15,13 +15,14 @@ from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
 from quoteway.web.http.captures import add_captures
-from quoteway.web.http.health import health_routes, keep_state, metrics_handler, root_route
+from quoteway.web.http.health import health_routes, keep_state, keys_route, metrics_handler, root_handler
 from quoteway.web.http.light import LightPath
 from quoteway.web.http.metrics import SHARED, Metrics
 from quoteway.web.http.middleware import MIDDLEWARE, Middleware
 from quoteway.web.http.operation import Call, Operation, get, require_ready
 from quoteway.web.http.plugin_routes import PluginRoutes
 from quoteway.web.http.protocol import replace_match
+from quoteway.web.http.site import site_routes
 from quoteway.web.resources import (
     activity,
     approvals,
@@ -37,6 +38,7 @@ from quoteway.web.resources import (
     prices,
     quote_batches,
     rpc,
+    stream,
     swaps,
     tokens,
     transactions,
@@ -62,7 +64,7 @@ def operations() -> tuple[Operation, ...]:
     deployment = (listings, performance, index_status)
     catalogs = (tokens, prices, price_history)
     wallets = (balances, positions, approvals, activity, wallet_value, gains)
-    resources = (*deployment, *catalogs, *quotes, transactions, *wallets, rpc)
+    resources = (*deployment, *catalogs, *quotes, transactions, *wallets, stream, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 
@@ -79,9 +81,12 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app.on_cleanup.append(lambda _: middleware.close())
     gateway.registry.plugins.listeners.append(metrics.called)
     gateway.watchdog.listeners.append(metrics.stalled)
+    gateway.watchdog.lag_listeners.append(metrics.process.late)
     gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, ROUTES)
     app[RPC] = calls = RpcCalls(gateway)
     app.on_cleanup.append(lambda _: calls.close())
+    app[stream.STREAMS] = streams = stream.Streams(gateway, metrics.streams)
+    app.on_shutdown.append(streams.stop)
     for operation in (*operations(), get_open_api):
         handler = operation.bind(gateway)
         middleware.operations[handler] = operation
@@ -97,7 +102,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app.router.add_route("GET", SOCKET_PATH, sockets.serve)
     app.on_shutdown.append(sockets.stop)
     app.router.add_route("*", "/x/{plugin}/{rest:.*}", plugin_routes(gateway))
-    app.add_routes([root_route(), *health_routes(gateway)])
+    app.add_routes([*site_routes(gateway, root_handler()), keys_route(gateway), *health_routes(gateway)])
     if gateway.recorder is not None:
         add_captures(app, gateway, gateway.recorder)
     if gateway.config.server.metrics_port is None:
@@ -187,6 +192,7 @@ async def _own_metrics_port(gateway: Gateway, metrics: Metrics, app: web.Applica
     inner.router.add_get("/metrics", metrics_handler(gateway, metrics))
     runner = web.AppRunner(inner, access_log=None)
     await runner.setup()
-    await web.TCPSite(runner, server.host, server.metrics_port, reuse_port=server.workers > 1).start()
+    host = server.metrics_host or server.host
+    await web.TCPSite(runner, host, server.metrics_port, reuse_port=server.workers > 1).start()
     yield
     await runner.cleanup()

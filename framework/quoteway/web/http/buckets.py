@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from quoteway.errors import ConfigError
+from quoteway.host.shared_store import shared_store
 from quoteway.secrets import Secret
-from quoteway.web.http.shared_store import shared_store
 
 _WINDOWS_S: Final = {"second": 1, "minute": 60, "hour": 3_600}
 _ROUNDING: Final = 1e-3

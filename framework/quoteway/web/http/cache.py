@@ -50,13 +50,20 @@ class CatalogCache:
     """What is made by ``made_once``, by its key."""
     crowded: asyncio.Event = field(default_factory=asyncio.Event)
     """Set while more than ``CROWD`` answers are made."""
+    sent_again: int = 0
+    """How many kept answers were sent again, before any route was matched."""
+    made: int = 0
+    """How many answers were made and kept."""
 
     def get(self, path: str, revision: int, now: float) -> Rendered | None:
         """Returns the kept answer of a path and query, when it may be served again at ``now``."""
         found = self.entries.get((revision, path))
-        if found is None or now < found.expires:
+        if found is None:
+            return None
+        if now < found.expires or (len(self.making) >= MOST_MADE and now < found.expires_in_crowd):
+            self.sent_again += 1
             return found
-        return found if len(self.making) >= MOST_MADE and now < found.expires_in_crowd else None
+        return None
 
     def begin(
         self, key: tuple[int, str], make: Callable[[], Coroutine[Any, Any, Rendered]]
@@ -80,6 +87,7 @@ class CatalogCache:
     def add(self, rendered: Rendered) -> None:
         """Keeps an answer that is not longer than all of them may be."""
         if rendered.size <= MAX_KEPT_BYTES:
+            self.made += 1
             self.entries[rendered.key] = rendered
 
     def compressed(self, rendered: Rendered, coding: str) -> bytes:
@@ -90,6 +98,7 @@ class CatalogCache:
             if self.entries.get(rendered.key) is rendered:
                 del self.entries[rendered.key]
                 self.add(rendered)
+                self.made -= 1  # it was counted when it was made
         return body
 
     async def close(self) -> None:

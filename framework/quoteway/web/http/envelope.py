@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 import orjson
 from aiohttp import web
@@ -40,9 +41,12 @@ def json_response(body: bytes, status: int, headers: Mapping[str, str]) -> web.R
     return web.Response(body=body, status=status, headers={**headers, "Content-Type": "application/json"})
 
 
-def error_response(error: GatewayError, request_id: str) -> web.Response:
-    """The answer to an error, with the headers it carries."""
-    response = json_response(orjson.dumps(error_wire(error, request_id)), error.status, error.headers)
+def error_response(
+    error: GatewayError, request_id: str, more: Mapping[str, object] = MappingProxyType({})
+) -> web.Response:
+    """The answer to an error, with the headers it carries. ``more`` are members beside ``error``."""
+    body = orjson.dumps({**error_wire(error, request_id), **more})
+    response = json_response(body, error.status, error.headers)
     response.headers["Cache-Control"] = "no-store"
     if isinstance(error, BodyTimeout | BodyTooLarge):  # the rest of the body may still arrive
         response.force_close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -150,6 +151,24 @@ class ListOf(Member[tuple[Any, ...]]):
 
     def with_addresses(self, value: Any, found: Mapping[Name, Address]) -> Any:
         return [self.item.with_addresses(item, found) for item in value]
+
+
+class QueryList(Member[tuple[Any, ...]]):
+    """Values of one kind in a query string, separated by commas."""
+
+    schema = {"type": "string"}
+
+    def __init__(self, description: str, item: Member[Any], **kwargs: Any) -> None:
+        super().__init__(f"{description}, separated by commas", **kwargs)
+        self.item = item
+
+    def _bind_to_schema(self, field_name: str, parent: Any) -> None:
+        super()._bind_to_schema(field_name, parent)
+        self.item = copy.copy(self.item)  # of one schema, as the field itself
+        self.item._bind_to_schema(field_name, self)
+
+    def parse(self, value: Any) -> tuple[Any, ...]:
+        return tuple(map(self.item.parse, value.split(",")))
 
 
 class Action(Choice):

@@ -178,10 +178,14 @@ class LightPath:
         if asked.trace is not None:
             traceparent.set(asked.trace)
         found: Answer
+        load = self._middleware.metrics.load
+        load.under_way += 1
         try:
             found = answer if isinstance(answer, web.Response) else await self._middleware.in_time(answer)
         except Exception as error:
             found = self._middleware.failure(error, self._route, asked.request_id)
+        finally:
+            load.under_way -= 1
         connection = asked.connection
         if isinstance(found, bytes):
             connection.send(self._written(asked, found))

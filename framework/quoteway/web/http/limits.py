@@ -6,6 +6,7 @@ import ipaddress
 import logging
 import math
 import time
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -34,7 +35,8 @@ class Limiter:
     and the log says so.
 
     With ``local``, callers at loopback addresses have ``LOCAL_FACTOR`` times the limits. Headers are those of
-    draft-ietf-httpapi-ratelimit-headers-11.
+    draft-ietf-httpapi-ratelimit-headers-11. ``decisions`` counts requests by group and decision (``granted``,
+    ``refused``, ``uncounted``), and ``store_failures`` failed calls of a store.
     """
 
     def __init__(
@@ -51,6 +53,8 @@ class Limiter:
         self._serves_local = local
         self._storage = storage or open_store(config.store)
         self._paused_until = 0.0
+        self.decisions: Counter[tuple[str, str]] = Counter()
+        self.store_failures = 0
 
     def policy_of(self, group: str, caller: str) -> str:
         """Returns the ``RateLimit-Policy`` header."""
@@ -62,6 +66,7 @@ class Limiter:
             return None
         bound = self._bound_of(group, caller)
         spent = self._storage.spend(_key(group, caller), bound, requests)
+        self._note(group, requests, spent.granted)
         if not spent.granted:
             raise self._error(group, caller, spent, requests, taken)
         return _state(group, spent)
@@ -100,17 +105,27 @@ class Limiter:
             uncounted = requests, _state(group, Spent(requests, bound.amount, 0.0)), None
             now = time.monotonic()
             if now < self._paused_until:
+                self.decisions[group, "uncounted"] += requests
                 return uncounted
             try:
                 spent = await self._storage.spend(key, bound, requests, partly=partly)
             except Exception as error:  # the store's client has exceptions of its own
+                self.store_failures += 1
+                self.decisions[group, "uncounted"] += requests
                 if now >= self._paused_until:  # only the first of the requests that waited together logs it
                     self._paused_until = time.monotonic() + STORE_PAUSE_S
                     text = "the rate limit store does not answer, requests pass uncounted: %s"
                     log.error(text, type(error).__name__)
                 return uncounted
+        self._note(group, requests, spent.granted)
         over = None if spent.granted == requests else self._error(group, caller, spent, requests, taken)
         return spent.granted, _state(group, spent), over
+
+    def _note(self, group: str, wanted: int, granted: int) -> None:
+        if granted:
+            self.decisions[group, "granted"] += granted
+        if granted < wanted:
+            self.decisions[group, "refused"] += wanted - granted
 
     def _is_local(self, caller: str) -> bool:
         return self._serves_local and (caller.startswith("127.") or caller == _IPV6_LOOPBACK)

@@ -66,7 +66,8 @@ class Middleware:
         self.callers = Callers(server.trusted_proxies)
         self.light: LightPath | None = None
         """What answers some requests before aiohttp makes anything of them."""
-        self._metrics = metrics
+        self.metrics = metrics
+        metrics.load.limiter, metrics.load.cache = self.limiter, cache
         self._recorder = recorder
         self._cache = cache
         self._revision = revision
@@ -130,6 +131,9 @@ class Middleware:
         group = operation.group if operation is not None else self.sockets.get(source, "catalog")
         counted: Counted | None = None
         response: web.StreamResponse | None = None
+        # A WebSocket lasts for hours.
+        counts = isinstance(source, Rendered) or source not in self.sockets
+        self.metrics.load.under_way += counts
         try:
             self.hosts.check(headers)
             if (
@@ -151,7 +155,7 @@ class Middleware:
                             "Send an API key: Authorization: Bearer <key>.",
                             headers={"WWW-Authenticate": "Bearer"},
                         )
-                    if operation is None and source in self.sockets:
+                    if operation.streams if operation is not None else source in self.sockets:
                         request[CALLER] = caller
                     if self.limiter is not None:
                         counted = Counted(self.limiter, group, caller)
@@ -168,6 +172,7 @@ class Middleware:
         except Exception as error:
             response = self.failure(error, operation.path if operation else _route(request), request_id)
         finally:
+            self.metrics.load.under_way -= counts
             if self._recorder is not None and recorded is not None:
                 body = response.body if isinstance(response, web.Response) else None
                 status = 0 if response is None else response.status
@@ -199,13 +204,14 @@ class Middleware:
 
     def failure(self, error: Exception, route: str, request_id: str) -> web.Response:
         """The answer to a request that failed, without the headers of every answer."""
-        if isinstance(error, GatewayError):
-            return error_response(error, request_id)
         if isinstance(error, web.HTTPException):
-            return error_response(from_http_exception(error), request_id)
-        # A bug. The API has no error code for it; the answer is ``provider_unavailable`` alone.
-        log.error("unexpected error", exc_info=error, extra={"request_id": request_id, "route": route})
-        return error_response(ProviderUnavailable("The service failed to answer this request."), request_id)
+            error = from_http_exception(error)
+        elif not isinstance(error, GatewayError):
+            # A bug. The API has no error code for it; the answer is ``provider_unavailable`` alone.
+            log.error("unexpected error", exc_info=error, extra={"request_id": request_id, "route": route})
+            error = ProviderUnavailable("The service failed to answer this request.")
+        self.metrics.load.failed(error, route)
+        return error_response(error, request_id)
 
     def complete(
         self, response: web.StreamResponse, request_id: str, counted: Counted | None, trace: str | None
@@ -237,7 +243,7 @@ class Middleware:
         """
         duration_s = time.monotonic() - started
         if status != 101:  # a WebSocket, which lasts for hours
-            self._metrics.answered(route, method, status, duration_s)
+            self.metrics.answered(route, method, status, duration_s)
         if status < 400 and not self._log_all:
             return
         level = logging.WARNING if status >= 500 else logging.INFO
@@ -278,7 +284,7 @@ class Middleware:
         out.append(("Access-Control-Allow-Origin", "*" if self._origins.any else origin))
         out.append(("Access-Control-Expose-Headers", _EXPOSED))
         if method == "OPTIONS":
-            allowed = "Content-Type, Authorization, X-Request-ID, traceparent, If-None-Match"
+            allowed = "Content-Type, Authorization, X-Request-ID, traceparent, If-None-Match, Last-Event-ID"
             out.append(("Access-Control-Allow-Methods", "GET, POST, OPTIONS"))
             out.append(("Access-Control-Allow-Headers", allowed))
             out.append(("Access-Control-Max-Age", "600"))

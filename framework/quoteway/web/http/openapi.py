@@ -100,11 +100,12 @@ def _markdown(docstring: str) -> str:
 
 def _operation(operation: Operation) -> dict[str, Any]:
     kept = ("ETag",) if operation.cached else ()
+    media_type = "text/event-stream" if operation.streams else "application/json"
     responses: dict[str, Any] = {
         str(operation.status): {
             "description": f"{operation.summary}.",
             "headers": parts.headers(*kept),
-            "content": {"application/json": {"schema": operation.response_shape or operation.response}},
+            "content": {media_type: {"schema": operation.response_shape or operation.response}},
         }
     }
     described: dict[str, Any] = {
@@ -120,8 +121,10 @@ def _operation(operation: Operation) -> dict[str, Any]:
     if operation.cached:
         described["parameters"].append(dict(parts.IF_NONE_MATCH))
         responses["304"] = dict(parts.NOT_MODIFIED)
+    if operation.streams:
+        described["parameters"].append(dict(parts.LAST_EVENT_ID))
     if operation.may_be_empty:
-        responses["204"] = dict(parts.NOTHING)
+        responses["204"] = dict(parts.STREAM_OVER if operation.streams else parts.NOTHING)
     body = operation.body(Networks) if operation.body is not None else operation.body_shape
     if body is not None:
         described["requestBody"] = {

@@ -29,7 +29,8 @@ def _add(document: dict[str, Any], operation: dict[str, Any], recorded: dict[str
     if "body" in request:
         operation["requestBody"]["content"][_JSON]["example"] = request["body"]
     if "answer" in recorded:
-        responses[recorded["status"]]["content"][_JSON]["example"] = recorded["answer"]
+        (content,) = responses[recorded["status"]]["content"].values()  # JSON, or the data of an event
+        content["example"] = recorded["answer"]
     for status, error in recorded["errors"].items():
         shared = responses[status]["$ref"].rpartition("/")[2]
         content = document["components"]["responses"][shared]["content"][_JSON]

@@ -15,6 +15,7 @@ TAGS: Mapping[str, str] = {
     "vaults": "Vaults: deposits, withdrawals, management, deployment, and their metrics over time.",
     "transactions": "What became of the transactions of an action.",
     "portfolio": "What a wallet holds, has done and has approved.",
+    "stream": "Live answers: new blocks and followed quotes.",
     "rpc": "Read-only JSON-RPC of the networks.",
 }
 
@@ -79,6 +80,18 @@ NOT_MODIFIED: Mapping[str, Any] = {
     "description": "The answer is the one that `If-None-Match` names.",
     "headers": headers("ETag"),
 }
+LAST_EVENT_ID: Mapping[str, Any] = {
+    "in": "header",
+    "name": "Last-Event-ID",
+    "required": False,
+    "description": "The `id` of the last event that the client has. An `EventSource` sends it by itself.",
+    "schema": {"type": "string"},
+}
+STREAM_OVER: Mapping[str, Any] = {
+    "description": "`Last-Event-ID` is that of the end of a stream whose topics have all had their last "
+    "event: there is nothing to connect to again.",
+    "headers": headers(),
+}
 NOTHING: Mapping[str, Any] = {
     "description": "Every call was a notification: there is nothing to answer.",
     "headers": headers(),
@@ -96,6 +109,7 @@ def _error(description: str, *more: str) -> Mapping[str, Any]:
 _OF_STATUS: Mapping[int, str] = {
     400: "MalformedRequest",
     401: "Unauthorized",
+    403: "PolicyRefused",
     404: "NotFound",
     408: "BodyTimeout",
     413: "BodyTooLarge",
@@ -119,6 +133,10 @@ ERRORS: Mapping[str, Mapping[str, Any]] = {
     "Unauthorized": _error(
         "`unauthorized`: this deployment requires a key, and the request has none or a wrong one.",
         "WWW-Authenticate",
+    ),
+    "PolicyRefused": _error(
+        "`validation_error`: the custody policy of the deployment does not allow the action "
+        "(`policy_refused`); `details.violations` says why."
     ),
     "NotFound": _error("`not_found`: nothing here has this id."),
     "QuoteNotFound": _error(

@@ -91,7 +91,7 @@ class Call:
         return await self.gateway.registry.calls.ask_all(providers, checked, verb=verb)
 
 
-Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.Response]]
+Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.StreamResponse]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,8 @@ class Operation:
     ``group`` is the rate limit it counts against, ``status`` that of success. ``body_shape`` and
     ``response_shape`` name OpenAPI schemas in ``shapes``, for what is no single object; the handler then
     reads the body. ``cached``: the answer has an ETag; ``may_be_empty``: it
-    may be 204. ``failures`` are the statuses it has besides those of every operation and of wrong members.
+    may be 204; ``streams``: it is a stream of events, each with data of ``response_shape``. ``failures`` are
+    the statuses it has besides those of every operation and of wrong members.
     A query is checked only where the operation has a schema for it: unknown query members are then refused
     like unknown body members.
     """
@@ -131,6 +132,7 @@ class Operation:
     shapes: Mapping[str, Any] = field(default_factory=dict)
     cached: bool = False
     may_be_empty: bool = False
+    streams: bool = False
     failures: tuple[int, ...] = ()
     needs_ready: bool = True
     light: Callable[[Mapping[str, str]], Mapping[str, Any] | None] | None = field(default=None, repr=False)
@@ -178,7 +180,7 @@ class Operation:
 
         async def answered(call: Call) -> web.StreamResponse:
             answer = await handler(call)
-            if isinstance(answer, web.Response):
+            if isinstance(answer, web.StreamResponse):
                 return answer
             if self.group == "quotes" and isinstance(answer.get("provider"), str):
                 call.request[PROVIDER] = answer["provider"]

@@ -44,6 +44,7 @@ class EnvelopeHandler(RequestHandler):
         "_send_timeout_s",
         "_server",
         "_unanswered",
+        "on_lost",
     )
 
     def __init__(
@@ -68,6 +69,8 @@ class EnvelopeHandler(RequestHandler):
         self._server = manager
         self._rest: int | None = 0 if light is not None else None
         """The bytes that are missing of the body of the last request; None when that is not known."""
+        self.on_lost: Callable[[], None] | None = None
+        """Called when the connection is lost, for an answer that lasts."""
 
     def data_received(self, data: bytes) -> None:
         if self._answering is not None:
@@ -100,9 +103,8 @@ class EnvelopeHandler(RequestHandler):
     # --- the light path -----------------------------------------------------------------------------------
 
     def _is_idle(self) -> bool:
-        """Whether aiohttp has answered all it was given, and may serve another request.
-
-        It need not wait for it yet: clients are quicker than its way from an answer to the next request.
+        """Whether aiohttp has answered all it was given, and may serve another request. It need not wait for
+        it yet: clients are quicker than its way from an answer to the next request.
         """
         ends = self._close or self._force_close or self._paused or self._upgraded or self._server.draining
         return not (self._unanswered or ends) and self.transport is not None
@@ -134,9 +136,8 @@ class EnvelopeHandler(RequestHandler):
         return rest if rest >= 0 and body.is_eof() == (rest == 0) else None
 
     def read_head(self, text: bytes) -> RawRequestMessage | None:
-        """Reads the head of one request as this connection's parser does between two requests.
-
-        Returns None for what it refuses, and for bytes that do not end with the one head that they begin.
+        """Reads the head of one request as this connection's parser does between two requests; None for what
+        it refuses, and for bytes that do not end with the one head that they begin.
         """
         lines = text.count(b"\r\n")
         if not text.endswith(b"\r\n\r\n") or text.count(b"\n") != lines or text.count(b"\r") != lines:
@@ -235,9 +236,8 @@ class EnvelopeHandler(RequestHandler):
         message: str | None = None,
     ) -> web.StreamResponse:
         request_id = new_request_id()
-        log.info(
-            "request refused before any handler: %s", type(exc).__name__, extra={"request_id": request_id}
-        )
+        told = {"request_id": request_id}
+        log.info("request refused before any handler: %s", type(exc).__name__, extra=told)
         if request.writer.output_size > 0:
             raise ConnectionError("part of an answer has been sent")
         error = MalformedRequest(
@@ -247,8 +247,7 @@ class EnvelopeHandler(RequestHandler):
 
     def log_exception(self, *args: Any, **kw: Any) -> None:
         # aiohttp reads the rest of a body that no handler read, and reports an invalid one as our error.
-        failure = kw.get("exc_info")
-        if isinstance(failure, RequestPayloadError):
+        if isinstance(failure := kw.get("exc_info"), RequestPayloadError):
             log.info("the unread rest of a request body is invalid: %s", type(failure).__name__)
         else:
             super().log_exception(*args, **kw)
@@ -265,8 +264,7 @@ class EnvelopeHandler(RequestHandler):
         return RequestHandler.finish_response(self, request, resp, start_time)
 
     def pause_writing(self) -> None:
-        # The client reads too slowly. aiohttp would wait and hold the answer as long as the connection lasts;
-        # aborting ends the wait.
+        # The client reads too slowly. aiohttp would hold the answer as long as the connection lasts.
         super().pause_writing()
         if self.transport is not None:
             self._send_deadline = self._loop.call_later(self._send_timeout_s, self.transport.abort)
@@ -279,6 +277,8 @@ class EnvelopeHandler(RequestHandler):
         self._cancel_send_deadline()
         manager, answering = self._manager, self._answering
         super().connection_lost(exc)
+        if self.on_lost is not None:
+            self.on_lost()
         if answering is not None and manager is not None and manager.handler_cancellation:
             answering.cancel()
 

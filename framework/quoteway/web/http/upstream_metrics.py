@@ -8,6 +8,7 @@ from typing import Final, get_args
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from quoteway.models import UpstreamHealth, UpstreamState
+from quoteway.web.http.totals import Totals
 
 _STATES: Final = {state: number for number, state in enumerate(get_args(UpstreamState))}
 _OF_ONE: Final = ("network", "provider", "upstream")
@@ -19,12 +20,13 @@ class UpstreamMetrics:
     """Calls by method and outcome, and state, latency, error rate and head of each upstream."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self._calls = Counter(
+        calls = Counter(
             "quoteway_rpc_calls",
             "Requests to the nodes of networks",
             [*_OF_ONE, "method", "outcome"],
             registry=registry,
         )
+        self._calls = Totals(calls, _MOST_SERIES)
         self._state = Gauge(
             "quoteway_rpc_upstream_state",
             ", ".join(f"{number} {state}" for state, number in _STATES.items()),
@@ -67,7 +69,6 @@ class UpstreamMetrics:
             registry=registry,
             multiprocess_mode="livemax",
         )
-        self._counted: dict[tuple[str, ...], int] = {}
 
     def show(self, network: str, provider: str, row: UpstreamHealth) -> None:
         """Sets what is known of one upstream. What is not known is NaN."""
@@ -82,14 +83,7 @@ class UpstreamMetrics:
             self._method_seconds.labels(*labels, method, "0.5").set(p50_s)
             self._method_seconds.labels(*labels, method, "0.95").set(p95_s)
         for method, outcome, count in row.calls:
-            key = (*labels, method, outcome)
-            counted = self._counted.get(key)
-            if counted is None and len(self._counted) >= _MOST_SERIES:
-                continue
-            # The count of a plugin that was started again begins anew.
-            more = count if counted is None or count < counted else count - counted
-            self._calls.labels(*key).inc(more)
-            self._counted[key] = count
+            self._calls.show((*labels, method, outcome), count)
 
 
 def _number(value: float | None) -> float:

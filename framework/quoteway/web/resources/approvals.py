@@ -19,6 +19,7 @@ from quoteway.web.http.freshness import FreshBody, FreshQuery, at_least
 from quoteway.web.http.name_fields import AccountField, TokenField, is_named_token
 from quoteway.web.http.operation import Call, get, post
 from quoteway.web.http.schema import refuse
+from quoteway.web.resources.signed_actions import signed_answer
 from quoteway.web.resources.wallet_reads import (
     MAX_TOKENS,
     NO_TOKEN,
@@ -201,7 +202,7 @@ def _shown(
         "An action of its own kind (`revocation`): `approve(spender, 0)` for each ERC-20 allowance, and one "
         "`lockdown` for all that Permit2 keeps. What is zero already is left out; 422 `conflict` when all is."
     ),
-    failures=(502,),
+    failures=(403, 502),
 )
 async def create_revocation(call: Call) -> Wire:
     network: Network = call.body["network"]
@@ -209,7 +210,7 @@ async def create_revocation(call: Call) -> Wire:
         action = await call.gateway.building.revoke(
             network.chain_id, call.body["address"], call.body["approvals"]
         )
-    return Action.render(action, call.networks)
+    return signed_answer(call, action)
 
 
 OPERATIONS = (get_portfolio_approvals, create_revocation)

@@ -21,6 +21,7 @@ from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.ids import PoolPath, owner_of, show
+from quoteway.web.resources.permits import PermitsBody
 from quoteway.web.resources.quote_action import DeadlineBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
@@ -96,7 +97,7 @@ class PoolBody(DeadlineBody):
             raise refuse_all(refused)
 
 
-class PoolActionBody(PoolBody):
+class PoolActionBody(PermitsBody, PoolBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
     quote_id = fields.Text("Quote of the same request, whose minimums the action keeps", max_length=4_096)

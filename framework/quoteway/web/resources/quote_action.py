@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from quoteway.engine.gateway import Gateway
+from quoteway.engine.quoting import QuoteAnswer
 from quoteway.guard.acknowledgements import CODES
 from quoteway.models import Capability, Request
 from quoteway.networks import Network
@@ -14,6 +16,8 @@ from quoteway.web.http.freshness import FreshBody, at_least
 from quoteway.web.http.operation import Call, Operation, post_quotes
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.resources.ids import ResourceId
+from quoteway.web.resources.permits import PermitsBody, permits_in
+from quoteway.web.resources.signed_actions import signed_answer
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import Quote, ShownQuote, SwapQuote
 from quoteway.web.wire.view import Wire
@@ -30,7 +34,7 @@ ReadRequest = Callable[[Call], Awaitable[tuple[Request, str | None]]]
 """Reads the request of a call, and the id of the one provider to ask for it."""
 
 
-class ConsentBody(FreshBody):
+class AcknowledgingBody(FreshBody):
     """What every body of a quote or an action may have."""
 
     acknowledge = fields.Choices(
@@ -38,7 +42,7 @@ class ConsentBody(FreshBody):
     )
 
 
-class DeadlineBody(ConsentBody):
+class DeadlineBody(AcknowledgingBody):
     """The body of what can have a deadline on chain."""
 
     deadline = fields.StrictInteger(
@@ -48,6 +52,10 @@ class DeadlineBody(ConsentBody):
         0,
         (1 << 53) - 1,
     )
+
+
+class ConsentBody(PermitsBody, AcknowledgingBody):
+    """The body of the action of a quote."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +107,13 @@ class Quotable:
             acknowledged=body["acknowledge"],
             deadline=body.get("deadline"),
             chooses_slippage=body.get("slippage_bps", 0) is None,
+            refreshable_until=body.get("refreshable_until"),
         )
+        return await self.shown(call.gateway, answer)
+
+    async def shown(self, gateway: Gateway, answer: QuoteAnswer) -> Wire:
+        """Returns a fresh quote as it is answered, with USD values and the deadline of its action."""
+        request = answer.sealed.request
         valuation = await gateway.valuation(tokens_of_quote(answer.quote, request.chain_id))
         shown = ShownQuote(
             answer.sealed,
@@ -114,7 +128,7 @@ class Quotable:
             or answer.sealed.created_at + gateway.config.quotes.action_deadline_s,
         )
         view = SwapQuote if self.capability is Capability.SWAP else Quote
-        return view.render(shown, call.networks)
+        return view.render(shown, gateway.runtime.networks)
 
     def action(
         self, summary: str, response: type[Action], body: type[RequestSchema] | None = None
@@ -127,10 +141,11 @@ class Quotable:
 
         async def create_action(call: Call) -> Wire:
             gateway, capability, accepted = call.gateway, self.capability, call.body["acknowledge"]
+            permits = permits_in(call.body)
             if body is None:
                 sealed = gateway.quote_tokens.open(capability, call.path["quoteId"])
                 async with at_least(call.gateway, sealed.request.chain_id, call.body):
-                    action = await gateway.building.action(sealed, acknowledged=accepted)
+                    action = await gateway.building.action(sealed, acknowledged=accepted, permits=permits)
             else:
                 token = call.body.get("quote_id")
                 async with at_least(call.gateway, chain_id_of(call), call.body):
@@ -143,8 +158,9 @@ class Quotable:
                         pin=pin,
                         acknowledged=accepted,
                         deadline=call.body.get("deadline"),
+                        permits=permits,
                     )
-            return Action.render(action, call.networks)
+            return signed_answer(call, action)
 
         path, path_schema = f"{self.path}/{'action' if body else '{quoteId}/action'}", self.path_schema
         declared = post_quotes(
@@ -156,6 +172,7 @@ class Quotable:
             path_schema=path_schema,
             body=body or ConsentBody,
             body_required=body is not None,
+            failures=(403, 404, 502),
         )
         return declared(create_action, f"create{self.noun}Action")
 

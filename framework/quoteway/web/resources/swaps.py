@@ -16,14 +16,16 @@ from quoteway.errors import FieldError, InvalidRequest, Reason, UpstreamError
 from quoteway.host.missing_contracts import missing_error
 from quoteway.models import SIDES, Address, Capability, SwapRequest, Token
 from quoteway.networks import Network
+from quoteway.pricing.valuation import tokens_of_request
 from quoteway.providers import Provider
 from quoteway.web.http import fields
+from quoteway.web.http.freshness import at_least
 from quoteway.web.http.name_fields import AccountField, TokenField
-from quoteway.web.http.operation import Call, get
+from quoteway.web.http.operation import Call, get, post_quotes
 from quoteway.web.http.schema import invalid, refuse, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.integrator_fees import FeeBody, fee_in
-from quoteway.web.resources.quote_action import DeadlineBody, Quotable
+from quoteway.web.resources.quote_action import AcknowledgingBody, DeadlineBody, Quotable
 from quoteway.web.resources.routing_limits import RoutingBody, check_protocols, limits_in
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import BridgeAction, BridgeQuote, ShownQuote, SwapQuote
@@ -94,6 +96,15 @@ class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
         "another network may have parts"
     )
 
+    refreshable_until = fields.StrictInteger(
+        "Time until which the quote can be refreshed within its terms by `POST /v2/swaps/{quoteId}/refresh`, "
+        "in Unix seconds: at most the setting `quotes.refreshable_s` (seconds) from now, and not after "
+        "`deadline`. Only for swaps within one network, and not with `atomicBatch: true`. Left out: it "
+        "cannot be refreshed",
+        0,
+        (1 << 53) - 1,
+    )
+
     @validates_schema(skip_on_field_errors=False, pass_original=True)
     def check_networks(self, data: Mapping[str, Any], original: Mapping[str, Any], **kwargs: Any) -> None:
         refused: dict[str, tuple[Reason, str]] = {}
@@ -115,6 +126,8 @@ class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
         if target is not None and origin != target and data.get("side") == "exactOut":
             message = "must be exactIn: an exact output is for swaps within one network"
             refused["side"] = (Reason.CONFLICT, message)
+        if (against := _against_refreshes(data, origin, target)) is not None:
+            refused["refreshableUntil"] = (Reason.CONFLICT, against)
         if refused:
             raise refuse_all(refused)
 
@@ -123,6 +136,20 @@ class SwapQuoteBody(FeeBody, RoutingBody, Transfer):
         origin, target = ends(data)
         if origin is not None and origin == target and data["from_token"] == data["to_token"]:
             raise refuse(Reason.CONFLICT, "must be another token than fromToken", "toToken")
+
+
+def _against_refreshes(data: Mapping[str, Any], origin: Network | None, target: Network | None) -> str | None:
+    """Returns why the quote of a request that names ``refreshableUntil`` cannot be refreshed, or None."""
+    until: int | None = data.get("refreshable_until")
+    if until is None:
+        return None
+    if target is not None and origin != target:
+        return "is for swaps within one network"
+    if data.get("atomic_batch") is True:
+        return "is for the quote of one provider: leave atomicBatch out, or set it to false"
+    if until > data.get("deadline", until):
+        return "must not be after deadline: the transactions of a later quote could not be executed"
+    return None
 
 
 class EndField(fields.NetworkField):
@@ -280,6 +307,27 @@ async def get_swap_quote(call: Call) -> Wire:
     return SwapQuote.render(ShownQuote(sealed, int(gateway.runtime.clock())), call.networks)
 
 
+@post_quotes(
+    "/v2/swaps/{quoteId}/refresh",
+    "Quote a swap again within the terms of its first quote",
+    SwapQuote,
+    description="Gives the best quote now for the request of a quote with `refreshTerms`, expired or not, of "
+    "any provider if the request named none. Its `toAmountMin` is never below that of the first quote, and "
+    "with `exactOut` its `fromAmountMax` never above; all else of the request stays as it was. Where the "
+    "market does not allow that, the reason is `price_moved`, and `bestNow` says what the market gives. "
+    "A refreshed quote can be refreshed too: the terms stay those of the first. The body may be empty.",
+    body=AcknowledgingBody,
+    body_required=False,
+)
+async def refresh_swap_quote(call: Call) -> Wire:
+    gateway = call.gateway
+    sealed = gateway.quote_tokens.open_refreshable(call.path["quoteId"])
+    gateway.prices.begin(tokens_of_request(sealed.request))
+    async with at_least(gateway, sealed.request.chain_id, call.body):
+        answer = await gateway.refreshing.refresh(sealed, acknowledged=call.body["acknowledge"])
+        return await SWAPS.shown(gateway, answer)
+
+
 @get(
     "/v2/bridges/routes",
     "Routes between two networks",
@@ -314,6 +362,7 @@ _BRIDGES = Quotable(Capability.BRIDGE, "Bridge", "/v2/bridges", _read_transfer)
 OPERATIONS = (
     SWAPS.quote("Quote a swap", SwapQuote, SwapQuoteBody, failures=(502,)),
     get_swap_quote,
+    refresh_swap_quote,
     SWAPS.action("Unsigned transactions for a quote", Action),
     list_bridge_routes,
     _BRIDGES.quote("Quote a transfer to another network", BridgeQuote, BridgeQuoteBody, failures=(502,)),

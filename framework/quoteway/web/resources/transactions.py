@@ -23,6 +23,7 @@ from quoteway.errors import (
 )
 from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
+from quoteway.evm.signatures import HALF_ORDER, recover
 from quoteway.models import Capability, TransferState
 from quoteway.providers import BridgeProvider, Relay
 from quoteway.web.http.fields import HexField
@@ -38,10 +39,6 @@ _MEMBER = "signedPayload"
 # Where to, value and data stand, and how many members there are: legacy (0), EIP-2930 (1) and EIP-1559 (2).
 _LAYOUTS = {0: (3, 4, 5, 9), 1: (4, 5, 6, 11), 2: (5, 6, 7, 12)}
 
-_ECRECOVER = "0x0000000000000000000000000000000000000001"
-_HALF_ORDER = 0x7FFFFFFFFFFFFFFFFFFFFFFFFFFFFFFF5D576E7357A4501DDFE92F46681B20A0
-"""Half the order of secp256k1: a transaction's ``s`` is not above it (EIP-2)."""
-
 
 @dataclass(frozen=True, slots=True)
 class Difference:
@@ -56,7 +53,7 @@ class Difference:
 class SignedTransaction:
     """The members of a signed or broadcast transaction that are compared. ``sender`` None: not recovered.
 
-    ``signature`` is what ``ecrecover`` takes: the hash that was signed, v (27 or 28), r and s, 32 bytes each.
+    ``signature`` is what ``recover`` takes.
     """
 
     chain_id: int
@@ -131,7 +128,7 @@ def _decoded(raw: bytes) -> SignedTransaction:
         if chain_id < 0:
             raise ValueError("without a chain id it can be sent on every chain")
         signed = rlp.encode([*unsigned, chain_id, b"", b""])
-    if y_parity not in (0, 1) or _integer(s) > _HALF_ORDER:
+    if y_parity not in (0, 1) or _integer(s) > HALF_ORDER:
         raise ValueError("not a signature that a chain accepts")
     words = (27 + y_parity, _integer(r), _integer(s))
     signature = keccak256(signed) + b"".join(word.to_bytes(32) for word in words)
@@ -141,14 +138,14 @@ def _decoded(raw: bytes) -> SignedTransaction:
 
 
 async def recover_sender(chain: RpcChain, transaction: SignedTransaction) -> str:
-    """Who signed, by the chain's own ``ecrecover`` (precompile 1).
+    """Who signed.
 
     Raises ``InvalidRequest`` when the signature has no signer, and ``UpstreamError`` when no node answers.
     """
-    output = await chain.call(_ECRECOVER, transaction.signature)
-    if len(output) != 32:
+    signer = await recover(chain, transaction.signature)
+    if signer is None:
         raise _refused("has a signature from which no signer can be recovered")
-    return checksum("0x" + output[12:].hex())
+    return signer
 
 
 def _integer(member: Any) -> int:
@@ -261,6 +258,7 @@ async def submit_transaction_hash(call: Call) -> dict[str, Any]:
             known = None if settled.status == "unknown" else settled
             if known is not None and chain.network.chain_id == commitment.chain_id:
                 call.gateway.fills.reported(commitment, tx_hash, known, matches=not differences)
+                await call.gateway.building.custody.tell(commitment.chain_id, found, tx_hash)
             report = replace(report, status=settled.status, settled=known)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise UpstreamError(

@@ -21,7 +21,8 @@ from quoteway.web.http.operation import Call, get
 from quoteway.web.http.schema import Case, invalid, refuse
 from quoteway.web.resources import catalog
 from quoteway.web.resources.ids import VaultPath, find, owner_of, show
-from quoteway.web.resources.quote_action import ConsentBody, Quotable
+from quoteway.web.resources.permits import PermitsBody
+from quoteway.web.resources.quote_action import AcknowledgingBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
 from quoteway.web.wire.quotes import DeployAction, DeployQuote, ManageAction, VaultQuote
@@ -29,7 +30,7 @@ from quoteway.web.wire.rows import VaultEntry, VaultPage
 from quoteway.web.wire.view import Wire
 
 
-class VaultBody(ConsentBody):
+class VaultBody(AcknowledgingBody):
     """``amount`` is base units of ``asset``: the underlying means assets, the share token means shares."""
 
     cases = {
@@ -67,13 +68,13 @@ class VaultBody(ConsentBody):
             raise refuse(Reason.INVALID_FORMAT, '"max" is for withdraw and redeem only', "amount")
 
 
-class VaultActionBody(VaultBody):
+class VaultActionBody(PermitsBody, VaultBody):
     """``quoteId`` keeps the minimums of an earlier quote for the same request."""
 
     quote_id = fields.Text("Quote of the same request, whose minimums the action keeps", max_length=4_096)
 
 
-class ManageBody(ConsentBody):
+class ManageBody(AcknowledgingBody):
     """Which of the actions a vault takes is the provider's to say (``actions.manage`` in ``/v2/providers``).
 
     ``amount`` is the value of ``setCap`` and ``setFee`` ("max": no cap); ``bot`` the account of ``setBot``
@@ -118,7 +119,7 @@ class ManageBody(ConsentBody):
             raise refuse(Reason.MISSING, f"is needed for {data['action']}", needed)
 
 
-class RebalanceBody(ConsentBody):
+class RebalanceBody(AcknowledgingBody):
     """Moves ``amount`` base units of the underlying into ``strategy``; without ``amount`` all that can be
     moved.
 
@@ -138,7 +139,7 @@ class RebalanceBody(ConsentBody):
     )
 
 
-class DeployBody(ConsentBody):
+class DeployBody(AcknowledgingBody):
     asset = TokenField("Token that the vault takes in (the underlying)", required=True)
     bot = AccountField(
         "Account that may rebalance beside the owner. Left out or the zero address: none", zero=True

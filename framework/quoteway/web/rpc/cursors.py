@@ -18,8 +18,8 @@ from typing import Any, Final, Protocol
 
 from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
+from quoteway.host.shared_store import shared_store
 from quoteway.secrets import Secret
-from quoteway.web.http.shared_store import shared_store
 
 log = logging.getLogger("quoteway.web.rpc")
 

@@ -185,8 +185,8 @@ class Step(View):
     )
     kind = required(
         fields.String,
-        description="What the transaction does, such as `approval`, `approval_reset`, `permit2_approval` "
-        "or `swap`",
+        description="What the transaction does, such as `approval`, `approval_reset`, `permit`, "
+        "`permit2_approval` or `swap`",
     )
     description = required(fields.String, description="What the transaction does, in a sentence")
     gas_limit = nullable(
@@ -223,6 +223,25 @@ class Signature(View):
     )
 
 
+class Permit(View):
+    token = required(text.AddressText, description="Token of the allowance")
+    spender = required(text.AddressText, description="Account that may take the token")
+    value = required(
+        text.AmountText, description="Allowance that the token sets, exactly that of the approval"
+    )
+    nonce = required(text.IntegerText, description="Nonce that the token expects")
+    deadline = required(
+        text.UnixTime, description="Time until which the token accepts the signature: that of `expiresAt`"
+    )
+
+
+class PermitOffer(View):
+    permit = required(Permit, description="Values that are signed. With `signature`, an item of `permits`")
+    typed_data = required(
+        fields.Dict, description="EIP-712 message to sign, as `eth_signTypedData_v4` takes it"
+    )
+
+
 class WalletSendCalls(View):
     """The ``wallet_sendCalls`` parameter of EIP-5792, version 2.0.0."""
 
@@ -243,6 +262,18 @@ class ActionPart(QuotePart):
         [fields.Integer],
         "indices",
         description="Indices in `steps` of the part's transactions, approvals included",
+    )
+
+
+class Recipient(View):
+    network = required(text.NetworkText, "chain_id")
+    chain_id = required(text.ChainIdNumber)
+    account = required(text.AddressText, description="Account that gets something on the network")
+
+
+class Policy(View):
+    digest = required(
+        fields.String, itself, description="`sha256:` and the SHA-256 of the policy file, in hex"
     )
 
 
@@ -289,6 +320,11 @@ class Action(View):
         [Signature],
         description="Messages to sign and insert before the transactions are sent; empty for most actions",
     )
+    permit_offers = required(
+        [PermitOffer],
+        description="EIP-2612 permits that can take the place of approvals, where `offerPermits` asks for "
+        "them. The action can be sent as it is; with a signature in `permits`, request it again",
+    )
     # None with signatures: a wallet would send the calls as they are, without the signatures in the calldata.
     wallet_send_calls = nullable(
         WalletSendCalls,
@@ -299,6 +335,20 @@ class Action(View):
     inputs = required([Leg], description="Tokens and amounts that the caller pays")
     outputs = required(
         [Leg], description="Tokens and amounts that the recipient receives, each with its minimum"
+    )
+    recipients = required(
+        [Recipient],
+        "payees",
+        description="All accounts that get something: payments, refunds, the fee of the request, or a role "
+        "in a vault; the caller too",
+    )
+    price_impact_bps = nullable(
+        text.PriceImpact, description=f"{text.PriceImpact.about}, as quoted. Null where the quote has none"
+    )
+    policy = nullable(
+        Policy,
+        "policy_digest",
+        description="Custody policy of the deployment, which allows the action. Null where it has none",
     )
     parts = nullable(
         [ActionPart],
@@ -317,6 +367,12 @@ class Action(View):
         [Issue], description="What would make the transactions fail now, or what to check before signing"
     )
     warnings = required([Notice], description="What the signer must know before signing")
+    jws = nullable(
+        fields.String,
+        constant(None),
+        description="Signature of the gateway: a compact JWS (EdDSA) over a JWT whose claim `action` is this "
+        "object without `jws`. Its key is at `/.well-known/jwks.json`. Null where the deployment signs none",
+    )
 
     @classmethod
     def render(cls, model: models.Action, networks: Networks) -> dict[str, Any]:

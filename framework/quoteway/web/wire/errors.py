@@ -92,6 +92,19 @@ def _rpc_code(error: GatewayError) -> Any:
     return -32601 if refused else ABSENT
 
 
+class Violation(View):
+    rule = required(
+        fields.String,
+        description="Member of the policy file that does not allow it, such as `recipients`; more may be "
+        "added within v2",
+    )
+    message = required(fields.String, description="What is not allowed, in a sentence")
+    subject = nullable(
+        fields.String,
+        description="Address, name or selector that is not allowed. Null where the rule is about none",
+    )
+
+
 class ErrorDetails(View):
     """Facts of an error. Each member is present where it applies."""
 
@@ -111,6 +124,12 @@ class ErrorDetails(View):
         _given("limit"),
         description="With `amount_too_high`: the highest amount that is possible now",
     )
+    best_now = optional(
+        AmountText,
+        _given("best_now"),
+        description="With `price_moved` of a refresh: the amount that the best quote now pays, in base units "
+        "of `toToken`; with `exactOut` the amount that it takes, in base units of `fromToken`",
+    )
     required_role = optional(
         RequiredRole,
         _given("required_role"),
@@ -127,6 +146,12 @@ class ErrorDetails(View):
         [Difference],
         _given("differences"),
         description="With a signed transaction that is not the one that was built: members that differ",
+    )
+    violations = optional(
+        [Violation],
+        _given("violations"),
+        description="With `policy_refused`: everything that the custody policy does not allow of the action. "
+        "With `policy_undecided`: what could not be decided",
     )
     not_ready = optional(
         [fields.String],
@@ -152,7 +177,7 @@ class ErrorMembers(View):
         fields.String,
         enum=list(_CODES),
         description="Kind of the error. Each code has one HTTP status but `invalid_request`, which also "
-        "has 405, 408, 413, 415 and 421",
+        "has 405, 408, 413, 415 and 421, and `validation_error`, which also has 403",
     )
     message = required(fields.String, description="What is wrong and what to do, in a sentence")
     request_id = required(

@@ -248,6 +248,22 @@ def _understood(echo: type[View]) -> Field:
     return required(echo, "sealed.request", description=_UNDERSTOOD)
 
 
+class RefreshTerms(View):
+    """Terms of a quote and of all that it is refreshed to: those of the first quote."""
+
+    until = required(UnixTime, description="Time until which the quote can be refreshed")
+    to_amount_min = required(
+        AmountText,
+        "amount_out_min",
+        description="Lowest `toAmountMin` of a refreshed quote",
+    )
+    from_amount_max = required(
+        AmountText,
+        "amount_in_max",
+        description="Highest `fromAmountMax` of a refreshed quote",
+    )
+
+
 class SwapQuote(Quote):
     request = _understood(echoes.SwapEcho)
     from_token = required(
@@ -311,6 +327,11 @@ class SwapQuote(Quote):
         itself,
         description="What others can take from the swap while it waits in the mempool, and a private "
         "endpoint against it",
+    )
+    refresh_terms = nullable(
+        RefreshTerms,
+        "sealed.refresh_terms",
+        description="Terms within which the quote can be refreshed. Null where it cannot be",
     )
     parts = nullable(
         [parts.QuotePart],
