@@ -82,15 +82,20 @@ from quoteway.models import PriceHistory as PriceHistory
 from quoteway.models import Quote as Quote
 from quoteway.models import RawJson as RawJson
 from quoteway.models import ReceivedToken as ReceivedToken
+from quoteway.models import RefreshTerms as RefreshTerms
 from quoteway.models import RefundTerms as RefundTerms
 from quoteway.models import RequiredRole as RequiredRole
 from quoteway.models import RouteLeg as RouteLeg
 from quoteway.models import RoutePath as RoutePath
 from quoteway.models import RoutingLimits as RoutingLimits
+from quoteway.models import ScreenedAccount as ScreenedAccount
+from quoteway.models import ScreeningRequest as ScreeningRequest
+from quoteway.models import ScreeningVerdict as ScreeningVerdict
 from quoteway.models import SealedQuote as SealedQuote
 from quoteway.models import Series as Series
 from quoteway.models import SharePrice as SharePrice
 from quoteway.models import SignatureRequest as SignatureRequest
+from quoteway.models import Site as Site
 from quoteway.models import Spend as Spend
 from quoteway.models import SpendRoles as SpendRoles
 from quoteway.models import Step as Step
@@ -116,6 +121,7 @@ from quoteway.models import WalletTransfers as WalletTransfers
 from quoteway.networks import Endpoint as Endpoint
 from quoteway.networks import Network as Network
 from quoteway.networks import Networks as Networks
+from quoteway.plugin_store import PluginStore as PluginStore
 from quoteway.polled_json import PolledJson as PolledJson
 from quoteway.providers import BridgeProvider as BridgeProvider
 from quoteway.providers import Executor as Executor
@@ -129,6 +135,7 @@ from quoteway.providers import SwapProvider as SwapProvider
 from quoteway.providers import TokenCatalog as TokenCatalog
 from quoteway.providers import VaultProvider as VaultProvider
 from quoteway.rate_limiting import Limiter as Limiter
+from quoteway.screener import Screener as Screener
 from quoteway.secrets import Secret as Secret
 from quoteway.secrets import SecretField as SecretField
 from quoteway.secrets import check_api_url as check_api_url

@@ -18,8 +18,10 @@ from quoteway.background import Background, Work
 from quoteway.caching import Cache
 from quoteway.deadlines import seconds_left
 from quoteway.deployment import Deployment
+from quoteway.liquidity_reader import LiquidityReader
 from quoteway.models import Address, At, Block, CallFailed, Header, Overrides, Price, Read, Step, Token
 from quoteway.networks import Network, Networks
+from quoteway.plugin_store import PluginStore, Rows
 from quoteway.polled_json import PolledJson
 from quoteway.rate_limiting import Limiter
 
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     import aiohttp
 
     from quoteway.plugin_metrics import PluginMetrics
-    from quoteway.providers import Executor
     from quoteway.wallet_history import WalletHistory
 
 
@@ -152,45 +153,6 @@ class PriceReader(Protocol):
         """Returns the prices known within ``wait_s`` seconds. A token without a known price is left out."""
 
 
-class LiquidityReader(Protocol):
-    """Reads what plugins contribute to routing, each call within its own deadline.
-
-    See ``LiquiditySource`` and ``Executor``.
-    """
-
-    def executors(self) -> Sequence[Executor]:
-        """Returns the executors of all plugins that are not refused.
-
-        Complete when the hooks of swap providers are called.
-        """
-
-    def usable(self, executor: Executor, chain_id: int) -> bool:
-        """Returns whether an executor is enabled and serves a chain, and any source has pools for it."""
-
-    async def pools(
-        self, executor: Executor, chain_id: int, token_in: Address, token_out: Address, block: Block
-    ) -> models.PoolsFound:
-        """Returns the pools at ``block``, of an executor's sources, that it can execute.
-
-        None are given when the executor refuses the chain. A source that fails costs its own pools.
-        """
-
-    async def taxed(self, chain_id: int, tokens: Sequence[models.Token], block: Block) -> frozenset[Address]:
-        """Returns those of the tokens of which a source knows that transfers lose a part.
-
-        A source that fails says nothing: the run of a transaction then shows the loss.
-        """
-
-    async def refusal(self, executor: Executor, chain_id: int, block: models.Block) -> str | None:
-        """Returns why an executor must not be used on a chain, as it says; None when it may.
-
-        Raises ``UpstreamError`` when it cannot say.
-        """
-
-    async def encode(self, executor: Executor, order: models.FlowOrder) -> Step:
-        """Returns the transaction of a flow. Raises ``UpstreamError`` when the executor gives none."""
-
-
 class DataPrice(Protocol):
     """What a rollup charges at one block for the data of transactions on the chain that it settles on."""
 
@@ -215,6 +177,7 @@ class Services(Protocol):
     history: WalletHistory
     event_sources: Sequence[models.EventSource]
     counts: Counter[tuple[str, str, str]]
+    rows: Rows
 
     def chain(self, chain_id: int) -> Chain: ...
 
@@ -264,6 +227,11 @@ class Context:
     def time_left_s(self) -> float | None:
         """Returns the seconds until the running call of a provider is given up; None outside of one."""
         return seconds_left()
+
+    @cached_property
+    def store(self) -> PluginStore:
+        """Returns small values that the plugin keeps beyond one request, see ``PluginStore``."""
+        return PluginStore(self.plugin, self.runtime.rows)
 
     def every(self, seconds: float, work: Work) -> None:
         """Runs ``work()`` once the plugin is started, and again ``seconds`` after each end, until it stops.

@@ -27,13 +27,16 @@ class Deployment(Protocol):
     """The parts of the deployment's configuration that plugins may read."""
 
     @property
-    def quotes(self) -> QuoteSettings: ...
+    def quotes(self) -> QuoteSettings:
+        """Returns the settings of ``[quotes]``."""
 
     @property
-    def server(self) -> ServerSettings: ...
+    def server(self) -> ServerSettings:
+        """Returns the settings of ``[server]``."""
 
     @property
-    def providers(self) -> Mapping[str, ProviderSettings]: ...
+    def providers(self) -> Mapping[str, ProviderSettings]:
+        """Returns the settings of ``[providers.<id>]`` by the provider's id."""
 
     @property
     def embedded(self) -> bool:

@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from quoteway import providers
     from quoteway.context import Context
     from quoteway.metrics_provider import MetricsProvider
-    from quoteway.models import ContractDescription, EventSource
+    from quoteway.models import ContractDescription, EventSource, Site
     from quoteway.networks import Network
+    from quoteway.screener import Screener
 
 ENTRY_POINT_GROUP = "quoteway.v1"
 """Contains the major version of the hook API: an incompatible plugin is found without importing it."""
 
 hookspec = pluggy.HookspecMarker("quoteway")
 hookimpl = pluggy.HookimplMarker("quoteway")
+"""Marks a function of a plugin as the implementation of the hook of its name."""
 
 
 # --- capabilities -----------------------------------------------------------------------------------------
@@ -80,6 +82,15 @@ def quoteway_rpc_upstreams(context: Context) -> Iterable[providers.RpcUpstream]:
 @hookspec
 def quoteway_relays(context: Context) -> Iterable[providers.Relay]:  # type: ignore[empty-body]
     """Returns broadcasters of signed transactions. Called once at start-up."""
+
+
+@hookspec
+def quoteway_screening(context: Context) -> Iterable[Screener]:  # type: ignore[empty-body]
+    """Returns screeners of actions. Called once at start-up.
+
+    All are asked about each action that the rules of the custody policy allow, and one refusal refuses it. A
+    deployment without a policy asks none.
+    """
 
 
 @hookspec
@@ -154,6 +165,17 @@ def quoteway_routes(context: Context) -> Iterable[web.RouteDef]:  # type: ignore
 
     They are mounted below ``/x/<plugin>/``, so that they cannot shadow ``/v2``. A request must be answered
     within nine tenths of ``[server] request_timeout_s``. At most 64 of one plugin run at a time.
+    """
+
+
+@hookspec
+def quoteway_site(context: Context) -> Site:  # type: ignore[empty-body]
+    """Returns the static files of a web interface. Called once, at the first request for them.
+
+    Asked only of the plugin that ``[server] site`` names. Its page is at ``/`` for browsers (``Accept:
+    text/html``), all its files are below ``/site/``: nothing of it can shadow the API. The core sends them
+    with a policy under which scripts, styles, images and requests of the page are of its own origin alone.
+    Links in the folder are not followed. Not asked of a plugin in a process of its own.
     """
 
 

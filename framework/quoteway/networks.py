@@ -46,6 +46,8 @@ class Network:
     ``private_submission`` is the https URL of a JSON-RPC endpoint that keeps transactions from the public
     mempool. Callers see it; only the configuration sets it. ``head_poll_s`` is the time between two polls
     of the head while the network is in use. ``block_time_s`` is the usual time between two blocks.
+    ``head_stale_s`` is the age of the newest block above which operators are told that the network stands
+    still; None: ten block times and at least 60 s; 0: never, for chains that make blocks on demand.
     ``l1_fee`` says how a rollup charges for data on its parent chain; None: it does not. ``quorum`` is how
     many endpoints must give the same answer to a read that feeds a quote, simulation or action.
     ``ens_registry`` is the address of the registry of the Ethereum Name Service; None: the network has none.
@@ -62,6 +64,7 @@ class Network:
     explorer_url: str | None = None
     block_time_s: float = 12.0
     head_poll_s: float = 2.0
+    head_stale_s: float | None = None
     testnet: bool = False
     endpoints: tuple[Endpoint, ...] = ()
     deployments: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)

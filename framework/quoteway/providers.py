@@ -338,9 +338,13 @@ class Executor(Provider):
 
 
 class RpcUpstream(Provider):
-    """Sends JSON-RPC calls to nodes, with failover. Serves clients (``/v2/rpc``) and reads of the core."""
+    """Sends JSON-RPC calls to nodes, with failover. Serves clients (``/v2/rpc``) and reads of the core.
+
+    ``keeps_quorum`` means that ``forward`` gives no answer that fewer than ``Network.quorum`` nodes gave.
+    """
 
     capability = models.Capability.RPC
+    keeps_quorum: bool = False
 
     @abstractmethod
     async def forward(self, network: Network, method: str, params: Sequence[Any], *, timeout_s: float) -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import shlex
 import sys
 from collections.abc import Iterator
@@ -15,22 +14,27 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from quoteway.errors import ConfigError
+from quoteway.server.client_commands import client_command, client_commands
+from quoteway.server.deployment_commands import config, doctor
+from quoteway.server.describe_command import describe
 from quoteway.server.new_plugin import KINDS, write_plugin
 from quoteway.server.options import CONFIG_OPTION, configured, quiet
 from quoteway.server.plugin_commands import PluginCommandRunner
 from quoteway.server.plugins_group import plugins
-from quoteway.server.replay_commands import capture, replay
+from quoteway.server.policy_commands import policy
+from quoteway.server.replay_commands import capture, replay, trace
+from quoteway.server.verify_action_command import verify_action
 
 if TYPE_CHECKING:
     from quoteway.host.states import PluginEntry
 
 
 class PluginCommands(click.Group):
-    """The core's commands, and those of plugins when a name is not one of the core's."""
+    """The core's commands; those of clients and plugins when a name is not one of the core's."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        plugins = _plugin_commands(_runner(ctx).config_path)
-        return sorted({*super().list_commands(ctx), *(command.name or "" for command in plugins)})
+        plugins = (command.name or "" for command in _plugin_commands(_runner(ctx).config_path))
+        return sorted({*super().list_commands(ctx), *client_commands(), *plugins})
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -42,7 +46,7 @@ class PluginCommands(click.Group):
         return super().resolve_command(ctx, args)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        own = super().get_command(ctx, cmd_name)
+        own = super().get_command(ctx, cmd_name) or client_command(cmd_name)
         return own or next(
             (each for each in _plugin_commands(_runner(ctx).config_path) if each.name == cmd_name), None
         )
@@ -120,16 +124,16 @@ def serve(
     from quoteway.telemetry.logs import configure_logging
 
     load = partial(configured, config_path, host=host, port=port, workers=workers, no_devnet=no_devnet)
-    config = load()
-    configure_logging(config)
-    if config.server.workers > 1 and not is_worker():
+    settings = load()
+    configure_logging(settings)
+    if settings.server.workers > 1 and not is_worker():
         # Workers get the port and their number through the environment.
         options = ["--config", str(config_path)] if config_path is not None else []
         options += ["--host", host] if host is not None else []
         options += ["--no-devnet"] if no_devnet else []
         command = [sys.executable, "-m", "quoteway", "serve", *options]
-        sys.exit(Supervisor(config, command, os.environ, load).run())
-    run(config, Serving(announce=announce if config.worker == 0 else None))
+        sys.exit(Supervisor(settings, command, os.environ, load).run())
+    run(settings, Serving(announce=announce if settings.worker == 0 else None))
 
 
 @main.command()
@@ -232,19 +236,6 @@ def _status(plugin: PluginEntry, reason: str | None) -> tuple[str, str, str]:
     return f"{plugin.name} {plugin.version}", plugin.state.value, reason or "-"
 
 
-@main.command("config")
-@CONFIG_OPTION
-def showconfigured(config_path: Path | None) -> None:
-    """The configuration in force, secrets hidden."""
-    import orjson
-
-    from quoteway.config.loading import redacted
-
-    click.echo(
-        orjson.dumps(redacted(configured(config_path)), option=orjson.OPT_INDENT_2, default=str).decode()
-    )
-
-
 @main.command()
 def openapi() -> None:
     """Print the OpenAPI 3.1 document."""
@@ -281,23 +272,11 @@ def verify_quote(file: Path, rpc_url: str | None, config_path: Path | None) -> N
     sys.exit(0 if found.holds else 1)
 
 
+main.add_command(verify_action)
+main.add_command(describe)
 main.add_command(capture)
 main.add_command(replay)
-
-
-@main.command()
-@CONFIG_OPTION
-@click.option("--url", help="A running server to ask too, with the first of [auth] keys.")
-@quiet()
-def doctor(config_path: Path | None, url: str | None) -> None:
-    """Check what a deployment needs; exit 1 when something is wrong."""
-    import asyncio
-
-    from quoteway.server.doctor import examine
-
-    click.echo(f"python {platform.python_version()} on {platform.platform()}")
-    sound = True
-    for finding in asyncio.run(examine(config_path, url)):
-        sound = sound and finding.mark != "fail"
-        click.echo(f"{finding.mark:<5} {finding.subject}: {finding.text}")
-    sys.exit(0 if sound else 1)
+main.add_command(trace)
+main.add_command(config)
+main.add_command(doctor)
+main.add_command(policy)

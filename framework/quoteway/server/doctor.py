@@ -1,4 +1,4 @@
-"""What ``quoteway doctor`` checks: tools, configuration, plugins, RPC endpoints, and a running server."""
+"""What ``quoteway doctor`` checks: the machine, configuration, plugins, RPC endpoints, a running server."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,27 +20,21 @@ from quoteway.evm.deployed_code import without_code
 from quoteway.guard.findings import is_address
 from quoteway.host.states import NotEnabled, networks_of
 from quoteway.networks import Network
+from quoteway.server import machine_checks
 from quoteway.server.endpoint_checks import Node, behind, described, measure_heads
-from quoteway.server.supervisor import check_store
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The result of one check. ``fail``: the deployment does not work."""
-
-    mark: Literal["ok", "warn", "fail"]
-    subject: str
-    text: str
+from quoteway.server.findings import Finding
 
 
 async def examine(config_path: Path | None, url: str | None = None) -> list[Finding]:
     """Examines the deployment, and the running server at ``url``. Problems are findings, not exceptions."""
-    findings, headers = list[Finding](), dict[str, str]()
+    findings, headers = [machine_checks.versions()], dict[str, str]()
     try:
         config = load_config(config_path)
         if config.auth.keys:
             headers["Authorization"] = f"Bearer {config.auth.keys[0].reveal()}"
         findings += await _deployment(config)
+        if url is None:
+            findings += machine_checks.ports(config)
     except ConfigError as error:
         findings.append(Finding("fail", "config", str(error)))
     if url is None:
@@ -77,10 +70,7 @@ def _tools() -> Iterator[Finding]:
 async def _deployment(config: Config) -> list[Finding]:
     kind = "embedded default: the devnet, a random signing key" if config.embedded else source_of(config)
     findings = [Finding("ok", "config", kind), *(_tools() if config.embedded else ())]
-    try:
-        check_store(config)
-    except ConfigError as error:
-        findings.append(Finding("fail", "limits.store", str(error)))
+    findings += await machine_checks.stores(config)
     gateway = loaded(config)
     for plugin in gateway.registry.plugins:
         name = f"plugin {plugin.name} {plugin.version}"
@@ -89,6 +79,9 @@ async def _deployment(config: Config) -> list[Finding]:
         else:
             text = f"{plugin.reason}: {plugin.detail}{plugin.trace}"
             findings.append(Finding(_mark(plugin.reason), name, text))
+    if (policy := gateway.building.custody.policy) is not None:
+        names = ", ".join(rule.name for rule in policy.rules)
+        findings.append(Finding("ok", "policy", f"{policy.digest}, rules: {names}"))
     if config.plugin_lock is None:
         unlocked = [p.name for p in gateway.registry.plugins if p.reason is None and p.installed is not None]
         text = f"not locked: {', '.join(unlocked) or 'none'} (`quoteway plugins lock` writes a lock file)"
@@ -118,6 +111,7 @@ async def _endpoints(gateway: Gateway) -> list[Finding]:
     measures it. Those of the devnet only run while it is served.
     """
     findings: list[Finding] = []
+    asked: list[Node] = []
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=5)) as session:
         for network in gateway.runtime.networks:
             nodes = [Node(session, endpoint) for endpoint in network.endpoints]
@@ -129,6 +123,9 @@ async def _endpoints(gateway: Gateway) -> list[Finding]:
                 )
             )
             findings += [finding for each in found for finding in each]
+            asked += nodes
+        clock = None if gateway.config.embedded else await machine_checks.clock(asked)
+    findings += [clock] if clock is not None else []
     return findings + list(_alone(gateway))
 
 
@@ -198,15 +195,18 @@ def _absent(contract: str) -> str:
 
 async def _running(session: aiohttp.ClientSession, headers: Mapping[str, str]) -> list[Finding]:
     """Asks a server what it says of itself and of its providers."""
-    async with session.get("readyz", allow_redirects=False) as response:
+    async with session.get("readyz?verbose", allow_redirects=False) as response:
         answer = await response.json(content_type=None)
     if response.status == 200:
         found = [Finding("ok", "running server", "ready")]
-        found += [
-            Finding("warn", f"network {slug}", "no node answers") for slug in answer.get("notAnswering", ())
-        ]
     else:
         found = [Finding("fail", "running server", answer["error"]["message"])]
+    for slug, network in answer.get("networks", {}).items():
+        found += [
+            Finding("warn", f"network {slug}", f"{capability} is {told['state']}: {', '.join(told['why'])}")
+            for capability, told in network["capabilities"].items()
+            if told["why"]
+        ]
     rows: list[Mapping[str, Any]] = []
     query = {"limit": "200"}
     while True:

@@ -56,6 +56,14 @@ class Node:
             return
         self.latency_s = statistics.median(took)
 
+    async def newest_block_s(self) -> int | None:
+        """Returns the timestamp of the newest block, in seconds since 1970; None without an answer."""
+        block = await self._or_none("eth_getBlockByNumber", "latest", False)
+        try:
+            return int(block["timestamp"], 16)
+        except (TypeError, KeyError, ValueError):
+            return None
+
     async def log_span(self) -> int | None:
         """Returns the widest range of blocks that ``eth_getLogs`` accepts; None when it accepts none."""
         head = self.head or 0

@@ -30,6 +30,8 @@ class Kind:
     """A kind of plugin that ``quoteway new`` writes.
 
     ``summary`` says what its provider does. ``hook`` hands over ``provider``, a subclass of ``base``.
+    ``requires`` are the requirements of its distribution (PEP 508) beside the core and marshmallow. Those of
+    Quoteway's own distributions get the versions of the core.
     """
 
     summary: str
@@ -37,6 +39,7 @@ class Kind:
     base: str
     provider: str
     layers: tuple[str, ...] = ("base", "contracts")
+    requires: tuple[str, ...] = ()
 
 
 KINDS: Mapping[str, Kind] = {
@@ -51,6 +54,33 @@ KINDS: Mapping[str, Kind] = {
     "catalog": Kind(
         "Lists the tokens of a JSON file",
         *("quoteway_token_catalogs", "TokenCatalog", "FileTokens"),
+        layers=("base",),
+    ),
+    "price": Kind(
+        "Prices tokens by Uniswap v2 pairs with dollar tokens",
+        *("quoteway_price_sources", "PriceSource", "PairPrices"),
+        layers=("base",),
+    ),
+    "rpc": Kind(
+        "Sends JSON-RPC calls to the endpoints of each network",
+        *("quoteway_rpc_upstreams", "RpcUpstream", "EndpointRpc"),
+        layers=("base",),
+        requires=("aiohttp>=3.14.1", "orjson>=3.10"),
+    ),
+    "pool": Kind(
+        "Adds and removes the liquidity of Uniswap v2 pairs",
+        *("quoteway_pool_providers", "PoolProvider", "PairShares"),
+        layers=("base",),
+        requires=("quoteway-amm",),
+    ),
+    "family": Kind(
+        "Adds the pairs of a Uniswap v2 factory to the pools that swaps are routed through",
+        *("quoteway_liquidity_sources", "LiquiditySource", "PairPools"),
+        requires=("quoteway-amm", "quoteway-router"),
+    ),
+    "bridge": Kind(
+        "Moves tokens to another network through Across SpokePools",
+        *("quoteway_bridge_providers", "BridgeProvider", "SpokePoolDeposits"),
         layers=("base",),
     ),
 }
@@ -94,7 +124,7 @@ def rendered(kind: str, plugin: str) -> Iterator[tuple[str, str]]:
         "base": row.base,
         "hook_types": ", ".join(sorted(("Context", row.base))),
         "provider": row.provider,
-        "core": _core_range(),
+        "requirements": ", ".join(f'"{each}"' for each in _requirements(row)),
     }
     templates = files("quoteway.server") / "templates"
     found: dict[str, Traversable] = {}
@@ -137,6 +167,11 @@ def _checked(name: str) -> str:
     if taken:
         raise ConfigError(f"NAME {name!r} is that of the installed plugin {taken[0]!r}: choose another")
     return plugin
+
+
+def _requirements(kind: Kind) -> Iterator[str]:
+    for each in sorted((CORE, "marshmallow>=4", *kind.requires)):
+        yield f"{each}{_core_range()}" if each == CORE or each.startswith(PREFIX) else each
 
 
 def _core_range() -> str:

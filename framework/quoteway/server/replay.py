@@ -15,11 +15,13 @@ from aiohttp import web
 from marshmallow import ValidationError
 
 from quoteway.config.fields import load_section
-from quoteway.config.model import Config, LimitsConfig, NetworkConfig, PluginsConfig, ServerConfig, SigningKey
+from quoteway.config.model import Config, LimitsConfig, PluginsConfig, ServerConfig, SigningKey
+from quoteway.config.network import NetworkConfig
 from quoteway.engine.bundles import PUBLIC_KEY, PUBLIC_KEY_ID, Bundle, BundleError
 from quoteway.engine.gateway import Gateway
 from quoteway.host.recorded_exchanges import recorded_exchanges
-from quoteway.host.recorded_nodes import RecordedChain, RecordedNodes
+from quoteway.host.recorded_nodes import Ask, RecordedChain, RecordedNodes
+from quoteway.host.recording import Key
 from quoteway.host.redaction import Redaction
 from quoteway.host.states import NotEnabled
 from quoteway.secrets import REDACTED, Secret
@@ -35,14 +37,15 @@ STEP_S = 0.2
 and prices and lists come from the background."""
 REQUEST_TIMEOUT_S = 120.0
 
-Ask = Callable[[Mapping[str, Any]], Awaitable[tuple[int, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[tuple[int, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """What came of a replay. ``differences`` are sentences, by member; none: the answers are the same.
 
-    ``missing`` names reads that were not recorded, ``notes`` what is not as it was on the server.
+    ``missing`` names reads that were not recorded, ``notes`` what is not as it was on the server. ``added``
+    has outcomes of reads that were asked for while it ran.
     """
 
     status: int
@@ -50,33 +53,55 @@ class Replayed:
     differences: Sequence[str]
     missing: Sequence[str]
     notes: Sequence[str]
+    added: Mapping[Key, Mapping[str, Any]]
 
 
 async def replay(
-    bundle: Bundle, *, plugins: Mapping[str, object] | None = None, patience_s: float = PATIENCE_S
+    bundle: Bundle,
+    *,
+    plugins: Mapping[str, object] | None = None,
+    patience_s: float = PATIENCE_S,
+    ask: Ask | None = None,
 ) -> Replayed:
     """Runs a bundle. ``plugins`` are in-process plugins by name, for those that are not installed.
 
-    A request whose answer differs is sent again for ``patience_s`` seconds.
+    A request whose answer differs is sent again for ``patience_s`` seconds. Reads that were not recorded are
+    sent to ``ask``, if it is given, and come back in ``added``.
 
     Raises ``BundleError`` when a plugin that the server used cannot be used here.
     """
-    nodes = RecordedNodes(bundle.networks, bundle.own, bundle.known)
+    nodes = RecordedNodes(bundle.networks, bundle.own, bundle.known, ask)
     given = {PLUGIN: RecordedChain(bundle.networks, nodes, bundle.catalogs), **(plugins or {})}
     config, clock = _config(bundle), float(bundle.content["clock"])
     normal = Redaction(config, bundle.networks).exchange
     async with recorded_exchanges(bundle.own, bundle.known, normal, nodes.missing) as connector:
         gateway = Gateway(config, plugins=given, clock=lambda: clock, connector=connector)
         notes = tuple(_missing_plugins(bundle, gateway))
-        async with _serving(gateway) as ask:
-            return await _compared(bundle, gateway, nodes, ask, notes, patience_s)
+        async with _serving(gateway) as send:
+            return await _compared(bundle, gateway, nodes, send, notes, patience_s)
+
+
+async def completed(
+    bundle: Bundle,
+    ask: Ask,
+    *,
+    plugins: Mapping[str, object] | None = None,
+    patience_s: float = PATIENCE_S,
+) -> tuple[Bundle, Replayed]:
+    """Runs a bundle and adds the reads that it lacks: what the server's memory held, a replay must read.
+
+    Raises ``BundleError`` as ``replay`` does.
+    """
+    found = await replay(bundle, plugins=plugins, patience_s=patience_s, ask=ask)
+    known = [*bundle.content["known"], *([*key, outcome] for key, outcome in found.added.items())]
+    return Bundle({**bundle.content, "known": known}), found
 
 
 async def _compared(
     bundle: Bundle,
     gateway: Gateway,
     nodes: RecordedNodes,
-    ask: Ask,
+    send: Send,
     notes: Sequence[str],
     patience_s: float,
 ) -> Replayed:
@@ -87,12 +112,12 @@ async def _compared(
     ends_at = time.monotonic() + patience_s
     while True:
         nodes.rewind()
-        status, answer = await ask(request)
+        status, answer = await send(request)
         found = list(differences(expected["body"], answer))
         if status != expected["status"]:
             found.insert(0, f"status: {expected['status']} was recorded, {status} now")
         if not found or time.monotonic() > ends_at:
-            return Replayed(status, answer, found, tuple(nodes.missing), notes)
+            return Replayed(status, answer, found, tuple(nodes.missing), notes, nodes.added)
         await asyncio.sleep(STEP_S)
 
 
@@ -141,6 +166,8 @@ def _config(bundle: Bundle) -> Config:
     sections = {name: _with_secrets(section) for name, section in tree.pop("plugin", {}).items()}
     quotes = {"acknowledge_price_impact_bps": "off", **tree.pop("quotes", {})}
     quotes.pop("keys", None)
+    for name in ("store", "actions"):
+        tree.pop(name, None)
     try:
         config = load_section(Config, {**tree, "quotes": quotes})
     except ValidationError as error:
@@ -176,7 +203,7 @@ def _with_secrets(value: Any) -> Any:
 
 
 @contextlib.asynccontextmanager
-async def _serving(gateway: Gateway) -> AsyncIterator[Ask]:
+async def _serving(gateway: Gateway) -> AsyncIterator[Send]:
     """Serves the gateway on a free port of 127.0.0.1. Yields what sends a recorded request to it."""
     runner = make_runner(make_app(gateway), gateway.config)
     await runner.setup()
@@ -186,7 +213,7 @@ async def _serving(gateway: Gateway) -> AsyncIterator[Ask]:
         url = f"http://127.0.0.1:{runner.addresses[0][1]}"
         async with aiohttp.ClientSession() as session:
 
-            async def ask(request: Mapping[str, Any]) -> tuple[int, Any]:
+            async def send(request: Mapping[str, Any]) -> tuple[int, Any]:
                 headers = {"X-Request-ID": request["id"], "Content-Type": "application/json"}
                 body = None if request["body"] is None else orjson.dumps(request["body"])
                 target = url + request["path"]
@@ -194,6 +221,6 @@ async def _serving(gateway: Gateway) -> AsyncIterator[Ask]:
                     raw = await response.read()
                 return response.status, orjson.loads(raw) if raw else None
 
-            yield ask
+            yield send
     finally:
         await runner.cleanup()

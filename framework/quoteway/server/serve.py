@@ -110,10 +110,12 @@ async def _drain(gateway: Gateway, runner: web.AppRunner, stopping: Stopping) ->
     A connection that is closed while its client sends a request costs the client that request.
     """
     from quoteway.web.http.protocol import EnvelopeServer
+    from quoteway.web.resources.stream import STREAMS
 
     drain_s = gateway.config.server.drain_s
     assert isinstance(runner.server, EnvelopeServer)
     gateway.draining = runner.server.draining = True
+    runner.app[STREAMS].drain()  # their clients connect elsewhere, and nobody waits for them
     if drain_s and not stopping.at_once.is_set():
         log.info("draining: requests are accepted for %g s more, and /readyz is 503", drain_s)
         with contextlib.suppress(TimeoutError):

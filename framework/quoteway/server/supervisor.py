@@ -35,14 +35,16 @@ STEADY_S = 10.0
 """A worker that lived this long starts again without delay."""
 READY_WITHIN_S = 60.0
 """How much longer than its plugins may take to start a new worker has until it is ready."""
-FIXED = ("host", "port", "workers", "metrics_port")
+FIXED = ("host", "port", "workers", "metrics_port", "metrics_host")
 """Settings of ``[server]`` that need a restart."""
 
 
 def check_store(config: Config) -> None:
-    """Raises ``ConfigError`` when the store of the limits cannot be used: every worker would refuse it."""
+    """Raises ``ConfigError`` when a store cannot be used: every worker would refuse it."""
+    from quoteway.host.plugin_rows import open_rows
     from quoteway.web.http.buckets import open_store
 
+    open_rows(config)
     if config.limits.enabled:
         open_store(config.limits.store)
 
@@ -73,6 +75,8 @@ class Supervisor:
     load: Callable[[], Config]
     _workers: list[_Worker] = field(default_factory=list)
     _replaced: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    _measured: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    """The processes whose state is in the shared metrics."""
     _stop: signal.Signals | None = None
     _reload: bool = False
     _lifeline: IO[bytes] | None = None
@@ -96,6 +100,7 @@ class Supervisor:
             rolling: Iterator[None] | None = None
             try:
                 while self._stop is None:
+                    self._forget_ended(shared[RUN_FOLDER])
                     failure = self._tend(shared)
                     if failure is not None:
                         return failure
@@ -150,9 +155,19 @@ class Supervisor:
         return None if any(worker.failures < 5 for worker in self._workers) else 1
 
     def _start(self, index: int, shared: Mapping[str, str]) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
+        process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
             list(self.command), env={**shared, "QUOTEWAY_WORKER": str(index)}, stdin=self._lifeline
         )
+        self._measured.append(process)
+        return process
+
+    def _forget_ended(self, folder: str) -> None:
+        """Removes the state of ended workers from the shared metrics. What they counted stays."""
+        for process in [each for each in self._measured if each.poll() is not None]:
+            from prometheus_client.multiprocess import mark_process_dead
+
+            mark_process_dead(process.pid, folder)  # type: ignore[no-untyped-call]  # not annotated upstream
+            self._measured.remove(process)
 
     def _roll(self, shared: Mapping[str, str]) -> Iterator[None]:
         """Replaces the workers by ones with the configuration as it is now. Yields while it waits.

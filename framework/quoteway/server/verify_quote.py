@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-import aiohttp
 import msgspec
 
 from quoteway import models
+from quoteway.config.bounded_file import UnreadableFile
 from quoteway.config.model import Config
-from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
+from quoteway.errors import ConfigError, GatewayError
 from quoteway.evm.address import parse_address
-from quoteway.evm.chain import RpcChain
 from quoteway.guard.findings import check_form
-from quoteway.networks import Endpoint, Network
 from quoteway.providers import SwapProvider
 from quoteway.server.doctor import loaded
+from quoteway.server.json_file import read_json
+from quoteway.server.one_node import ANSWER_S, open_chain
 
 MAX_FILE_BYTES = 4 * 1024 * 1024
-ANSWER_S = 30.0
 
 _Amount = Annotated[str, msgspec.Meta(pattern=r"^(0|[1-9][0-9]{0,77})$")]
 _Share = Annotated[int, msgspec.Meta(ge=0, le=10_000)]
@@ -132,16 +131,12 @@ def read_answer(path: Path) -> tuple[str, models.CertifiedSwap]:
     Raises ``CannotVerify`` for a file that is none, or an answer without a certificate.
     """
     try:
-        with path.open("rb") as file:
-            data = file.read(MAX_FILE_BYTES + 1)
-    except OSError as error:
-        raise CannotVerify(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > MAX_FILE_BYTES:
-        raise CannotVerify(f"{path} is larger than {MAX_FILE_BYTES} bytes: give one answer to a swap quote")
-    try:
-        quote = msgspec.json.decode(data, type=_Quote)
+        saved = read_json(path, max_bytes=MAX_FILE_BYTES, wanted="one answer to a swap quote")
+        quote = msgspec.convert(saved, _Quote)
         return quote.provider, _swap_of(quote)
-    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+    except UnreadableFile as error:
+        raise CannotVerify(str(error)) from None
+    except (msgspec.MsgspecError, ValueError) as error:
         raise CannotVerify(f"{path} is no answer of POST /v2/swaps/quote: {error}") from None
 
 
@@ -234,47 +229,13 @@ async def verify(config: Config, path: Path, rpc_url: str | None = None) -> Veri
     network = gateway.runtime.networks.by_chain_id(swap.chain_id)
     if network is None:
         raise CannotVerify(f"chain {swap.chain_id} is unknown: describe it in [networks.<name>]")
-    endpoints = network.endpoints if rpc_url is None else (Endpoint(rpc_url),)
-    if not endpoints:
-        raise CannotVerify(f"{network.slug} has no RPC endpoint: give --rpc URL, an archive node of it")
-    async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=ANSWER_S)) as session:
-        chain = RpcChain(network, _Node(session, endpoints[0], network).ask, timeout_s=ANSWER_S)
-        gateway.runtime.chains[network.chain_id] = chain
-        try:
-            await chain.request("eth_chainId")  # an unusable node, or one of another chain, says so here
+    try:
+        async with open_chain(network, rpc_url) as chain:
+            gateway.runtime.chains[network.chain_id] = chain
             checks = await provider.verify(swap)
             check_form(provider, checks, tuple[models.CertificateCheck, ...])
             return Verified(provider_id, tuple(checks), swap.bought is not None)
-        except GatewayError as error:
-            raise CannotVerify(error.message) from None
-        finally:
-            await chain.close()
-
-
-@dataclass(frozen=True, slots=True)
-class _Node:
-    """The node that is asked. Its URL may hold a credential: no message has it."""
-
-    session: aiohttp.ClientSession
-    endpoint: Endpoint
-    network: Network
-
-    async def ask(self, method: str, params: Sequence[Any], timeout_s: float) -> Any:
-        """Returns the result of a request. Raises ``UpstreamError`` and ``RpcError``."""
-        call = {"jsonrpc": "2.0", "id": 1, "method": method, "params": list(params)}
-        try:
-            # A redirect would take the headers, which may hold credentials, to another host.
-            async with self.session.post(
-                self.endpoint.url, json=call, headers=dict(self.endpoint.headers), allow_redirects=False
-            ) as response:
-                answer = await response.json(content_type=None)
-        except (aiohttp.ClientError, TimeoutError, ValueError) as error:
-            text = f"The node of {self.network.slug} gives no usable answer ({type(error).__name__})."
-            raise UpstreamError(text, reason=Reason.RPC_ERROR) from None
-        refusal = answer.get("error") if isinstance(answer, dict) else None
-        if isinstance(refusal, dict) and type(refusal.get("code")) is int:
-            raise RpcError(refusal["code"], str(refusal.get("message", "")), refusal.get("data"))
-        if not isinstance(answer, dict) or "result" not in answer:
-            text = f"The node of {self.network.slug} answers something that is no JSON-RPC."
-            raise UpstreamError(text, reason=Reason.RPC_ERROR)
-        return answer["result"]
+    except GatewayError as error:
+        raise CannotVerify(error.message) from None
+    except ConfigError as error:
+        raise CannotVerify(str(error)) from None

@@ -48,7 +48,7 @@ def _secrets(config: Config) -> Iterator[str]:
             for value in endpoint.headers.values():
                 yield from (value, value.rpartition(" ")[2])  # "Bearer x" and x
     keys = (config.auth.keys, *(key.secret for key in config.quotes.keys), config.run_key)
-    for secret in leaves((*keys, config.limits.store, config.plugin_sections)):
+    for secret in leaves((*keys, config.limits.store, config.policy.store, config.plugin_sections)):
         if isinstance(secret, Secret):
             yield secret.reveal()
             if "://" in secret.reveal():
