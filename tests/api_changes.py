@@ -1,6 +1,7 @@
 """A small API, and changes of it: those that break its clients, with what is said of them, and additions."""
 
 import copy
+import json
 
 
 def ref(name):
@@ -106,7 +107,15 @@ def set_in(node, **members):
     node.update(members)
 
 
+def renamed(made):
+    """Gives the schema of orders another name, at each place that names it."""
+    text = json.dumps(made).replace('schemas/Order"', 'schemas/Trade"').replace('"Order":', '"Trade":')
+    made.clear()
+    made.update(json.loads(text))
+
+
 BREAKS = {
+    "a renamed schema": (renamed, "Order: the schema is removed or renamed"),
     "a removed path": (lambda d: d["paths"].clear(), f"{LIST}: the operation is removed"),
     "a removed operation": (
         lambda d: d["paths"]["/v2/deals"].pop("post"),

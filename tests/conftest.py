@@ -222,12 +222,17 @@ class Contract:
         response = self.operations[operation_id]["responses"][str(answer.status)]
         if "$ref" in response:  # an error, which all operations share
             response = self.document["components"]["responses"][response["$ref"].rpartition("/")[2]]
-        schema = {
-            **response["content"]["application/json"]["schema"],
-            "components": self.document["components"],
-        }
-        jsonschema.Draft202012Validator(schema).validate(answer.body)
+        self._validate(response["content"]["application/json"]["schema"], answer.body)
         return answer.body
+
+    def check_data(self, noun, data):
+        """The data of an event."""
+        self._validate({"$ref": f"#/components/schemas/{noun}"}, data)
+        return data
+
+    def _validate(self, schema, data):
+        whole = {**schema, "components": self.document["components"]}
+        jsonschema.Draft202012Validator(whole).validate(data)
 
 
 @pytest.fixture(scope="session")
@@ -266,10 +271,10 @@ def _make_config():
 
 @pytest.fixture
 def signing_client(fresh_devnet, serve_app):
-    """``await signing_client(*more providers)``."""
+    """``await signing_client(*more providers, plugins={"name": (plugin, section)})``."""
     from signing_client import SigningClient, Unwrap
 
-    async def make(*more, unwrap=Unwrap):
+    async def make(*more, unwrap=Unwrap, plugins=None):
         chain = fresh_devnet.chains["devnet"]
         networks = [
             Network(
@@ -292,9 +297,12 @@ def signing_client(fresh_devnet, serve_app):
             lambda context: unwrap(context, chain.contracts["WETH9"]),
             *more,
         ]
-        return SigningClient(
-            fresh_devnet, await serve_app({"fake": FakePlugin(providers, networks=networks)})
-        )
+        loaded = {"fake": FakePlugin(providers, networks=networks)}
+        sections = {}
+        for name, (plugin, section) in (plugins or {}).items():
+            loaded[name], sections[name] = plugin, section
+        config = replace(make_config(), plugin_sections=sections)
+        return SigningClient(fresh_devnet, await serve_app(loaded, config=config))
 
     return make
 

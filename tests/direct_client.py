@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 import socket
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 
@@ -17,7 +18,8 @@ for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across", "erc4626"):
 import quoteway_erc4626  # noqa: E402
 from crossings import PLUGINS, plugin_sections, read_lists  # noqa: E402
 from quoteway import NATIVE  # noqa: E402
-from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig  # noqa: E402
+from quoteway.config.model import ActionsConfig, Config, LimitsConfig, QuotesConfig, ServerConfig  # noqa: E402
+from quoteway.config.network import NetworkConfig  # noqa: E402
 from quoteway.evm import erc20  # noqa: E402
 from quoteway.networks import Endpoint  # noqa: E402
 from quoteway.testing.serving import served  # noqa: E402
@@ -168,7 +170,16 @@ def kinds(action):
 
 @contextlib.asynccontextmanager
 async def client_of(
-    devnet, latency_s, relayer_port=1, node=None, plugins=None, settings=None, quotes=None, **network
+    devnet,
+    latency_s,
+    relayer_port=1,
+    node=None,
+    plugins=None,
+    settings=None,
+    quotes=None,
+    actions=None,
+    clock=time.time,
+    **network,
 ):
     node = node or FarNode(devnet.urls["devnet"], latency_s)
     async with node.running() as url:
@@ -176,10 +187,11 @@ async def client_of(
             server=replace(ServerConfig(), port=0),
             limits=LimitsConfig(enabled=False),
             quotes=quotes or QuotesConfig(competition_timeout_s=30.0),
+            actions=actions or ActionsConfig(),
             networks={"devnet": NetworkConfig(rpc=(Endpoint(url),), **network)},
             plugin_sections=plugin_sections(devnet, relayer_port) | (settings or {}),
         )
         plugins = PLUGINS | {"erc4626": quoteway_erc4626} | (plugins or {})
-        async with served(plugins, config) as api:
+        async with served(plugins, config, clock=clock) as api:
             await read_lists(api.gateway)
             yield Client(api, devnet, node)

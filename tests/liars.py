@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 import orjson
 from crossings import PLUGINS, plugin_sections, read_lists
 from direct_client import USER, Client, FarNode
-from quoteway.config.model import Config, LimitsConfig, NetworkConfig, QuotesConfig, ServerConfig
+from quoteway.config.model import Config, LimitsConfig, QuotesConfig, ServerConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.networks import Endpoint
 from quoteway.testing.serving import served
 

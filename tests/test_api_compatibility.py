@@ -3,6 +3,7 @@
 import copy
 import importlib.util
 import json
+import re
 import sys
 from pathlib import Path
 
@@ -62,17 +63,30 @@ def test_the_document_keeps_what_the_released_one_promises(gate):
     assert released == gate.bare(released)
 
 
+def components_of(document, place, found=frozenset()):
+    """The (kind, name) of all components that a place of the document refers to, directly or not."""
+    for kind, name in set(re.findall(r'"#/components/(\w+)/([^"]+)"', json.dumps(place))) - found:
+        found = components_of(document, document["components"][kind][name], found | {(kind, name)})
+    return found
+
+
 def test_each_schema_of_the_document_is_compared(gate):
     """A member of another type is found in any schema."""
     current = json.loads(gate.CURRENT.read_text())
     names = [name for name, schema in current["components"]["schemas"].items() if "properties" in schema]
     assert len(names) > 80
     changed = copy.deepcopy(current)
+    reached = {path: components_of(current, methods) for path, methods in current["paths"].items()}
     for name in names:
         members = changed["components"]["schemas"][name]["properties"]
         member = next((each for each in members if "type" in members[each]), next(iter(members)))
         kept, members[member] = members[member], {"type": "boolean"}
-        assert any(f".{member}: " in each for each in gate.breaks(current, changed)), name
+        paths = {
+            path: current["paths"][path] for path, found in reached.items() if ("schemas", name) in found
+        }
+        path = min(paths, key=lambda path: len(reached[path]))  # a whole document takes 0.15 s
+        one = {"paths": {path: paths[path]}}
+        assert any(f".{member}: " in each for each in gate.breaks(current | one, changed | one)), name
         members[member] = kept
 
 

@@ -54,6 +54,18 @@ WHERE = places("Where is it computed, made, checked?")
 PLACES = [*QUOTE, *ACTION, *WHERE]
 
 
+# --- run ----------------------------------------------------------------------------------------------------
+
+
+def test_the_lists_of_what_all_tests_need_agree():
+    makefile = (ROOT / "Makefile").read_text()
+    (told,) = re.findall(r"every test; needs (.*?) too", PAGE)
+    assert f"every test; needs {told} too" in makefile
+    ci = (ROOT / ".ci/run").read_text()
+    for package in told.replace(" and ", ", ").split(", "):
+        assert re.search(rf"apt-get install .*\b{package}\b", ci), package
+
+
 # --- find ---------------------------------------------------------------------------------------------------
 
 
@@ -237,7 +249,8 @@ NETWORKS = """
     import asyncio, json
     import quoteway_rpc
     from quoteway import Endpoint
-    from quoteway.config.model import Config, NetworkConfig, ServerConfig
+    from quoteway.config.model import Config, ServerConfig
+    from quoteway.config.network import NetworkConfig
     from quoteway.testing.serving import served
 
     async def main():

@@ -1,4 +1,7 @@
-"""The files of deploy/ beside nginx.conf, which ``tests/web/test_replicas_behind_nginx.py`` runs."""
+"""The files of deploy/ beside nginx.conf, which ``tests/web/test_replicas_behind_nginx.py`` runs.
+
+``tests/image.py`` carries out the steps of the Dockerfile.
+"""
 
 import re
 import shutil
@@ -10,6 +13,7 @@ import pytest
 
 pytestmark = pytest.mark.services
 
+DOCKERFILE = Path(__file__).parents[1] / "deploy" / "Dockerfile"
 UNIT = Path(__file__).parents[1] / "deploy" / "quoteway.service"
 
 
@@ -44,3 +48,9 @@ def test_the_unit_is_hardened(unit):
     found = re.search(r"Overall exposure level for quoteway.service: ([0-9.]+)", done.stdout)
     assert found is not None, done.stdout
     assert float(found[1]) < 2
+
+
+def test_the_linter_finds_nothing_in_the_dockerfile():
+    linter = Path(sys.executable).with_name("hadolint")
+    done = subprocess.run([linter, DOCKERFILE], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

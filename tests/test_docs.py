@@ -1,10 +1,12 @@
 """What the documentation tells a reader to run, run; what it says of tests and endpoints, checked."""
 
 import ast
+import importlib
 import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -134,3 +136,47 @@ def test_every_decision_is_listed():
     decisions = DOCS / "decisions"
     listed = re.findall(r"\]\(([\w-]+\.md)\)", (decisions / "README.md").read_text())
     assert sorted(listed) == sorted(page.name for page in decisions.glob("*.md") if page.name != "README.md")
+
+
+def test_every_reason_of_an_error_has_its_meaning():
+    from quoteway import Reason
+
+    page = (DOCS / "reference" / "errors.md").read_text()
+    rows = dict(re.findall(r"^\| `(\w+)` \| (\S.*\.) \|$", page, re.MULTILINE))
+    assert {reason.value for reason in Reason} <= rows.keys()
+
+
+def test_every_hook_has_an_example():
+    from quoteway import hookspecs
+
+    page = (DOCS / "reference" / "hooks.md").read_text()
+    sections = dict(re.findall(r"^## `(quoteway_\w+)\(.*?\n(.*?)(?=^## |\Z)", page, re.MULTILINE | re.DOTALL))
+    assert sections.keys() == {name for name in vars(hookspecs) if name.startswith("quoteway_")}
+    for hook, text in sections.items():
+        links = re.findall(r"^- \[[\w.]+\]\((\S+\.py)\): \S", text, re.MULTILINE)
+        assert links, hook
+        for link in links:
+            assert f"def {hook}(" in (DOCS / "reference" / link).read_text(), (hook, link)
+
+
+EXAMPLES = sorted((DOCS / "examples").glob("*.py"))
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_is_loaded_by_a_test(example):
+    tests = "".join(path.read_text() for path in (ROOT / "tests").glob("test_example_*.py"))
+    assert f"import {example.stem}\n" in tests
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_the_configuration_of_an_example_is_what_it_takes(example, monkeypatch):
+    monkeypatch.setenv("NODE_URL", "https://node.example.org")
+    monkeypatch.syspath_prepend(example.parent)
+    module = importlib.import_module(example.stem)
+    name, write_less = example.stem.replace("_", "-"), (DOCS / "how-to" / "write-less.md").read_text()
+    section = re.compile(rf"^ *\[\[?plugin\.{name}.*?(?=\n\n|^```|\Z)", re.MULTILINE | re.DOTALL)
+    shown = section.search(module.__doc__) or section.search(write_less)
+    settings = getattr(module, "quoteway_settings", None)
+    assert (shown is None) == (settings is None)
+    if settings is not None:
+        settings()().load(tomllib.loads(shown[0])["plugin"][name])

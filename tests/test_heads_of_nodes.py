@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 
 import pytest
-from quoteway.config.model import NetworkConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.evm.head import request_arrival
 from quoteway.networks import Endpoint
 

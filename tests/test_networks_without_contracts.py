@@ -1,5 +1,6 @@
 """Every provider of a network without contracts says what is missing."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
@@ -7,7 +8,8 @@ import quoteway_across
 import quoteway_erc4626
 import quoteway_rpc
 import quoteway_uniswap
-from quoteway.config.model import Config, NetworkConfig, ServerConfig
+from quoteway.config.model import Config, ServerConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.networks import Endpoint
 from quoteway.testing.serving import served
 from quoteway_devnet.anvil import Anvil, free_port
@@ -35,6 +37,23 @@ async def api(urls):
     modules = (quoteway_rpc, quoteway_across, quoteway_erc4626, quoteway_uniswap)
     async with served({module.__name__[9:]: module for module in modules}, config) as api:
         yield api
+
+
+async def test_a_network_without_our_contracts_is_not_ready(api):
+    async with asyncio.timeout(30):
+        while True:
+            answer = await api.get("/readyz?verbose")
+            ethereum = answer.body["networks"]["ethereum"]
+            if ethereum["capabilities"]["swap"]["state"] == "dead":
+                break
+            await asyncio.sleep(0.1)
+    assert answer.status == 200
+    assert ethereum["state"] == "degraded"
+    assert "contract_missing" in ethereum["why"]
+    for capability in ("swap", "bridge", "pool", "vault"):
+        assert ethereum["capabilities"][capability]["state"] == "dead"
+        assert "contract_missing" in ethereum["capabilities"][capability]["why"]
+    assert ethereum["capabilities"]["rpc"] == {"state": "ready", "why": []}
 
 
 async def test_every_provider_says_what_it_misses(api):

@@ -156,8 +156,8 @@ async def test_what_cannot_be_checked_is_told_with_the_remedy(answer, verify):
         (answer | {"chainId": 987654}, "chain 987654 is unknown", None),
         (gone, "archive node", None),
         (answer, "no usable answer", "http://127.0.0.1:9"),
-        ("{", "is no answer of POST /v2/swaps/quote", None),
-        ("[" * 100_000, "is no answer of POST /v2/swaps/quote", None),
+        ("{", "is no JSON", None),
+        ("[" * 100_000, "is no JSON", None),
         (answer | {"toAmount": -5}, "is no answer of POST /v2/swaps/quote", None),
     ):
         status, lines, error = await verify(changed, url)

@@ -21,10 +21,9 @@ async def cheated(devnet):
     """
     from cheating import client_with_a_cheat
 
-    before = devnet.snapshot()
-    async with client_with_a_cheat(devnet) as client:
-        yield client
-    devnet.revert(before)
+    with devnet.restored():
+        async with client_with_a_cheat(devnet) as client:
+            yield client
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from quoteway.config.model import NetworkConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.networks import Endpoint
 
 SIZE = 20_000_000

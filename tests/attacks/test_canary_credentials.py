@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from quoteway.config.model import NetworkConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.networks import Endpoint
 
 quoteway_rpc = pytest.importorskip("quoteway_rpc", reason="needs the quoteway-rpc distribution")
@@ -45,6 +45,7 @@ PLACES = (
     "/v2/providers",
     "/v2/networks",
     "/readyz",
+    "/readyz?verbose",
     "/metrics",
     "/v2/tokens",
     "/v2/portfolio/balances?wallet=" + "0x" + "11" * 20,

@@ -98,7 +98,7 @@ def test_a_changed_file_is_named_and_not_imported(deployed):
     assert reasons["other"] == (None, None)
     answer = deployed.run("doctor")
     assert "lock_mismatch: file fake_fake_exchange_exchange.py differs" in answer.output
-    assert answer.exit_code == 1
+    assert answer.exit_code == 2
     assert "fake_fake_exchange_exchange" not in sys.modules
     assert deployed.run("plugins", "lock").exit_code == 0
     module.write_text(works("exchange"))
@@ -109,7 +109,7 @@ COMMANDS = [
     (("--help",), 0),
     (("no-such-command",), 2),
     (("providers",), 0),
-    (("doctor",), 1),
+    (("doctor",), 2),
     (("calls", "exchange"), 1),
     (("config",), 0),
     (("plugins", "lock", "--output", "again.lock"), 0),

@@ -28,12 +28,9 @@ CASES, SEED = 200, 20_261_122
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def cases(devnet):
     """Honest answers of every provider, and what runs changed ones."""
-    snapshot = devnet.snapshot()
-    try:
+    with devnet.restored():
         async with running(devnet) as world:
             yield Cases(world, await gather(world), SEED)
-    finally:
-        devnet.revert(snapshot)
 
 
 @pytest.mark.slow

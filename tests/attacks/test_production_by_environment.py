@@ -19,6 +19,7 @@ SIGNS = {
     "network": {"QUOTEWAY_NETWORKS__ETHEREUM__RPC": "http://127.0.0.1:9"},
     "all interfaces": {"QUOTEWAY_SERVER__HOST": "0.0.0.0"},
     "all interfaces, IPv6": {"QUOTEWAY_SERVER__HOST": "::"},
+    "metrics on all interfaces": {"QUOTEWAY_SERVER__METRICS_HOST": "0.0.0.0"},
     "a name": {"QUOTEWAY_SERVER__HOST": "api.example.org"},
     "API keys": {"QUOTEWAY_AUTH__KEYS": '[{env = "KEY"}]', "KEY": KEY},
 }
@@ -47,7 +48,7 @@ def test_it_does_not_start_without_a_signing_key(command, sign, workers):
     assert "openssl rand -hex 32" in line
     assert KEY not in done.output
     done = command("doctor", **SIGNS[sign])
-    assert done.exit_code == 1
+    assert done.exit_code == 2
     assert "environment: quotes.keys is missing" in done.stdout
 
 

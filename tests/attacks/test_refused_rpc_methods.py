@@ -21,10 +21,9 @@ JSON = {"Content-Type": "application/json"}
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def client(devnet):
-    before = devnet.snapshot()
-    async with client_of(devnet, 0.0) as client:
-        yield client
-    devnet.revert(before)
+    with devnet.restored():
+        async with client_of(devnet, 0.0) as client:
+            yield client
 
 
 @pytest.fixture(autouse=True)

@@ -18,11 +18,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def cheated(devnet):
     """Its node may lag. The head is polled rarely, so that only requests read it."""
-    before = devnet.snapshot()
     node = LaggingNode(devnet.urls["devnet"])
-    async with client_with_a_cheat(devnet, node=node, block_time_s=60.0, head_poll_s=60.0) as client:
-        yield client
-    devnet.revert(before)
+    with devnet.restored():
+        async with client_with_a_cheat(devnet, node=node, block_time_s=60.0, head_poll_s=60.0) as client:
+            yield client
 
 
 @pytest.fixture

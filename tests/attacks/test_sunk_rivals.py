@@ -58,9 +58,9 @@ async def standing(client, uncached):
 
 
 async def soon_ready(client):
-    """Returns the answer of ``/readyz``. On a busy machine the nodes may miss the time of one check."""
+    """Returns the answer of ``/readyz`` once all nodes answer. On a busy machine they may miss one check."""
     async with asyncio.timeout(30):
-        while (ready := await client.api.get("/readyz")).status != 200:
+        while (ready := await client.api.get("/readyz")).status != 200 or "notAnswering" in ready.body:
             await asyncio.sleep(1)
     return ready
 

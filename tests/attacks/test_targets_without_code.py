@@ -60,10 +60,9 @@ async def test_a_vault_that_the_caller_names_and_that_is_none(client, account):
 @pytest_asyncio.fixture(loop_scope="module")
 async def fresh(devnet, client):
     """A gateway that has not seen the router's code."""
-    before = devnet.snapshot()
-    async with client_with_a_cheat(devnet) as other:
-        yield other
-    devnet.revert(before)
+    with devnet.restored():
+        async with client_with_a_cheat(devnet) as other:
+            yield other
 
 
 @pytest.mark.parametrize("warm", [False, True], ids=["from the start", "after a quote"])

@@ -36,11 +36,10 @@ class MaySimulate(FarNode):
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def served(devnet):
     """The router already has an allowance, so that an action with another one would not revert."""
-    before = devnet.snapshot()
-    async with client_with_a_cheat(devnet, node=MaySimulate(devnet.urls["devnet"])) as client:
-        await client.approve(client.token("USDC"), client.cheat.router, PLENTY)
-        yield client
-    devnet.revert(before)
+    with devnet.restored():
+        async with client_with_a_cheat(devnet, node=MaySimulate(devnet.urls["devnet"])) as client:
+            await client.approve(client.token("USDC"), client.cheat.router, PLENTY)
+            yield client
 
 
 @pytest.fixture(params=[True, False], ids=["simulated", "not simulated"])

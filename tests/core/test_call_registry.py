@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from click.testing import CliRunner
 from guard_cases import SWAP, SWAP_ROLES, order
-from quoteway.config.model import CallsConfig, Config, NetworkConfig
+from quoteway.config.model import CallsConfig, Config
+from quoteway.config.network import NetworkConfig
 from quoteway.errors import ConfigError
 from quoteway.evm.calls.described import Described
 from quoteway.evm.calls.known_calls import DESCRIBED

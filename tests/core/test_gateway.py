@@ -5,7 +5,8 @@ import contextlib
 from dataclasses import replace
 
 import pytest
-from quoteway.config.model import Config, NetworkConfig, ProviderConfig, QuotesConfig, SigningKey
+from quoteway.config.model import Config, ProviderConfig, QuotesConfig, SigningKey
+from quoteway.config.network import NetworkConfig
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import ConfigError, ProviderUnavailable, RpcError, UpstreamError
 from quoteway.hookspecs import hookimpl

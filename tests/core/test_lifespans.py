@@ -1,6 +1,7 @@
 """Plugins that fail or hang while they start or stop cost only themselves."""
 
 import asyncio
+import sys
 
 import pytest
 from distributions import works
@@ -92,6 +93,16 @@ async def test_a_plugin_that_blocks_while_it_starts_uses_up_its_own_time(install
         assert named in plugins["bad"].detail
         assert plugins["good"].state is State.ENABLED
         assert [p.id for p in gateway.registry.enabled(Capability.TOKENS)] == ["good"]
+
+
+def test_an_import_that_raises_the_recursion_limit_raises_it_for_nobody(installed):
+    before = sys.getrecursionlimit()
+    installed("deep", works("deep") + "\n    import sys; sys.setrecursionlimit(100_000)")
+    gateway = Gateway(Config(plugins=PluginsConfig(load=("deep",))))
+    gateway.load()
+    plugins = {entry.name: entry for entry in gateway.registry.plugins}
+    assert plugins["deep"].state is State.CONFIGURED
+    assert sys.getrecursionlimit() == before
 
 
 @pytest.mark.looptime

@@ -132,13 +132,23 @@ def test_every_kind_is_a_complete_distribution(everything):
         assert configuration["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == [
             f"src/{package.name}"
         ]
-        core = next(each for each in map(Requirement, project["dependencies"]) if each.name == "quoteway")
-        assert {spec.operator for spec in core.specifier} == {">=", "<"}
+        needed = {each.name: each.specifier for each in map(Requirement, project["dependencies"])}
+        for name in (each for each in needed if each.startswith("quoteway")):
+            assert {spec.operator for spec in needed[name]} == {">=", "<"}, f"{kind}: {name}"
+        imported = {module.split(".")[0] for module in modules_of(folder / "src")} - {package.name}
+        assert imported - sys.stdlib_module_names <= {name.replace("-", "_") for name in needed}, kind
         for name in ("README.md", "quoteway.toml", ".gitignore", "tests/conftest.py"):
             assert (folder / name).is_file(), f"{kind}: {name}"
         publishing = (folder / ".github" / "workflows" / "publish.yml").read_text()
         assert "id-token: write" in publishing
         assert "password" not in publishing
+
+
+def modules_of(folder):
+    """Returns the modules that the Python files below a folder import."""
+    nodes = [node for file in folder.rglob("*.py") for node in ast.walk(ast.parse(file.read_text()))]
+    named = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return named | {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
 
 
 def test_plugins_import_only_what_is_public(everything):
@@ -167,11 +177,17 @@ def test_the_configured_contracts_are_those_of_the_devnet(everything):
     manifest = pytest.importorskip(
         "quoteway_devnet.manifest", reason="needs the quoteway-devnet distribution"
     )
+    tables = manifest.chain_manifests()
+    everywhere = {each for chain in tables.values() for each in addresses_of(chain)}
     for kind in KINDS:
-        configured = tomllib.loads((everything / kind / "quoteway.toml").read_text())["plugin"]
-        for section in configured.values():
+        text = (everything / kind / "quoteway.toml").read_text()
+        assert set(re.findall(r"0x[0-9a-fA-F]+", text)) <= everywhere, kind
+        for section in tomllib.loads(text)["plugin"].values():
             for slug, addresses in section.get("contracts", {}).items():
-                chain = manifest.chain_manifests()[slug]
-                known = {*chain.contracts.values(), *(each.address for each in chain.vaults)}
-                known |= {pool.id for pool in chain.pools}
-                assert set(addresses) <= known, f"{kind}: {slug}"
+                assert set(addresses) <= addresses_of(tables[slug]), f"{kind}: {slug}"
+
+
+def addresses_of(chain):
+    """Returns the addresses of a devnet chain's contracts, tokens, vaults and pools."""
+    rows = (*chain.tokens, *chain.vaults)
+    return {*chain.contracts.values(), *(row.address for row in rows), *(pool.id for pool in chain.pools)}

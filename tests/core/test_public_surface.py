@@ -74,6 +74,11 @@ class Recorder(FakePlugin):
         return ["a route"]
 
     @hookimpl
+    def quoteway_site(self, context):
+        self.note("quoteway_site", context)
+        return quoteway.Site(ROOT)
+
+    @hookimpl
     def quoteway_commands(self):
         self.note("quoteway_commands")
         return ["a command"]
@@ -122,6 +127,7 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
     assert plugin.calls.index("quoteway_networks") < plugin.calls.index("quoteway_rpc_upstreams")
     assert plugin.calls.index("quoteway_rpc_upstreams") < plugin.calls.index("quoteway_swap_providers")
     assert [a for _, a in gateway.registry.plugins.ask("quoteway_routes")] == [["a route"]]
+    assert [a for _, a in gateway.registry.plugins.ask("quoteway_site")] == [quoteway.Site(ROOT)]
     assert [a for _, a in gateway.registry.plugins.ask("quoteway_commands")] == [["a command"]]
     request = SwapRequest(7, 7, Token(7, NATIVE, 18), Token(7, "0x" + "1" * 40, 6), 10**18, USER, USER, 50)
     answer = await gateway.quoting.quote(Capability.SWAP, request)
@@ -133,7 +139,7 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
     assert told == [("fixed-rate", "quote", "quoted"), ("fixed-rate", "build", "quoted")]
     assert set(HOOKS) == {call for call in plugin.calls if isinstance(call, str)}
     for hook in HOOKS:
-        if not hook.endswith(("settings", "routes", "commands", "observe", "lifespan")):
+        if not hook.endswith(("settings", "routes", "site", "commands", "observe", "lifespan")):
             assert plugin.calls.count(hook) == 1, f"{hook} is called once"
 
 

@@ -10,6 +10,7 @@ import jwt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quoteway.engine.quote_rows import quote_to_row
 from quoteway.engine.quote_tokens import (
     MAX_TOKEN_CHARS,
     KeyRing,
@@ -28,6 +29,7 @@ from quoteway.models import (
     ManageRequest,
     Notice,
     PoolRequest,
+    RefreshTerms,
     SealedQuote,
     SwapRequest,
     Token,
@@ -97,8 +99,9 @@ quotes = st.builds(
     st.integers(NOW + 1, NOW + 900),
 )
 notices = st.lists(st.builds(Notice, words, words), max_size=2).map(tuple)
+refresh_terms = st.builds(RefreshTerms, amounts, amounts, amounts, st.none() | words, st.booleans())
 joined_quotes = st.builds(
-    lambda quote, parts, needs, codes, deadline: replace(
+    lambda quote, parts, needs, codes, deadline, fee_amount, terms: replace(
         quote,
         parts=tuple(parts),
         needs=needs,
@@ -106,12 +109,16 @@ joined_quotes = st.builds(
         deadline=deadline,
         plugin="p",
         plan_version=3,
+        fee_amount=fee_amount,
+        refresh_terms=terms,
     ),
     quotes,
     st.lists(quotes, max_size=2),
     notices,
     st.lists(words, max_size=2).map(tuple),
     st.none() | st.integers(0, 2**53),
+    st.none() | amounts,
+    st.none() | refresh_terms,
 )
 
 
@@ -160,6 +167,12 @@ def test_a_token_from_before_refund_addresses_is_read():
     opened = sealer().open(Capability.SWAP, older)
     assert replace(opened, token=known.token) == known
     assert opened.request.refund_account == opened.request.sender
+
+
+def test_a_quote_without_refresh_terms_is_sealed_as_before():
+    """So tokens from before there were any are read, and servers of then read those of now."""
+    for quote, more in ((swap_quote(), []), (swap_quote(fee_amount=7), [{"f": 7}])):
+        assert quote_to_row(quote)[15:] == more
 
 
 def test_a_plan_comes_back_to_the_builder_the_same_with_and_without_a_token():

@@ -19,7 +19,8 @@ import quoteway_rpc
 import quoteway_tokenlist
 import quoteway_uniswap
 from quoteway import Capability, Token
-from quoteway.config.model import Config, NetworkConfig, QuotesConfig
+from quoteway.config.model import Config, QuotesConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.engine.gateway import Gateway
 from quoteway.evm import erc20, permit2
 from quoteway.evm.address import checksum

@@ -7,161 +7,24 @@ from dataclasses import replace
 
 import orjson
 import pytest
-from aiohttp import web
 from click.testing import CliRunner
-from marshmallow import Schema, fields
-from quoteway import Network, RpcError, SwapProvider, Token, UpstreamError, hookimpl
-from quoteway.config.model import AuthConfig, Config, LimitsConfig, QuotesConfig, ServerConfig, SigningKey
+from quoteway import RpcError
+from quoteway.config.model import ServerConfig
 from quoteway.engine.bundles import BundleError, read_bundle
-from quoteway.errors import Reason
-from quoteway.networks import Endpoint
-from quoteway.secrets import Secret, SecretField
 from quoteway.server.cli import main
 from quoteway.server.replay import replay
-from quoteway.testing.fakes import FakePlugin, ListedTokens, MemoryRpc
 from quoteway.testing.serving import served
-
-WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
-SOLD, BOUGHT = "0x" + "a1" * 20, "0x" + "b2" * 20
-TOKENS = [Token(1, SOLD, 6, "SOLD", "Sold", listed=True), Token(1, BOUGHT, 18, "BGHT", "Bought", listed=True)]
-ASKED = {"network": "mainnet", "fromToken": SOLD, "toToken": BOUGHT, "amount": "1000000", "address": WALLET}
-
-OPERATOR_KEY = "Zk3vT9xQ2mB7nL5cR8wY4pH6"
-API_KEY = "qJ8rW2nX5vB9mK4tL7cF3gD6"
-NODE_KEY = "n0dEkEyThAtOpEnsTheNode4711"
-HEADER_KEY = "h3aderKeyOfTheNodeThatNobodySees"
-PLUGIN_KEY = "pLuG1nKeyOfAnUpstreamService99"
-SIGNING_KEY = "5f3c8a1e9b7d2460f1c3e5a7092b4d6e8f10325476a9bcde"
-CALLERS_KEY = "aCallersOwnKeyThatItSentByMistake"
-SESSION = "aSessionThatAPluginHasFromItsUpstream"
-SECRETS = (SESSION, OPERATOR_KEY, API_KEY, NODE_KEY, HEADER_KEY, PLUGIN_KEY, SIGNING_KEY, CALLERS_KEY)
-
-
-class Upstream(SwapProvider):
-    """Asks an HTTP service and the chain, and has no route: the words of both are in its failure."""
-
-    id, title, networks = "upstream-swap", "Upstream", frozenset({1})
-
-    def __init__(self, context):
-        self._context, self._url = context, context.settings["url"]
-
-    async def quote(self, request):
-        key = self._context.settings["key"].reveal()
-        headers = {"Authorization": f"Bearer {key}", "X-Session": SESSION}
-        body = {"amount": str(request.amount_in), "apiKey": key}
-        async with self._context.http.post(self._url, json=body, headers=headers) as response:
-            answer = orjson.loads(b"".join([chunk async for chunk in response.content.iter_chunked(100)]))
-        balance = await self._context.chain(1).request("eth_getBalance", [SOLD, "latest"])
-        raise UpstreamError(
-            f"The service says {answer['price']}, the chain {int(balance, 16)}, at {self._context.now()}.",
-            reason=Reason.NO_ROUTE,
-        )
-
-    async def build(self, quote):
-        raise UpstreamError("never built")
-
-
-class UpstreamSettings(Schema):
-    url = fields.String(required=True)
-    key = SecretField(required=True)
-
-
-class UpstreamPlugin(FakePlugin):
-    @hookimpl
-    def quoteway_settings(self):
-        return UpstreamSettings
-
-
-class Nodes(MemoryRpc):
-    """Nodes whose balances can be changed, and which may fail once."""
-
-    def __init__(self, networks):
-        super().__init__(networks, tokens=TOKENS)
-        self.balance, self.failures = 77, 0
-        self.answers["eth_getBalance"] = self._balance
-
-    def _balance(self, params):
-        if self.failures:
-            self.failures -= 1
-            raise UpstreamError("No node answered at https://node.example.", reason=Reason.PROVIDER_TIMEOUT)
-        return hex(self.balance)
-
-
-@pytest.fixture
-async def service():
-    """An HTTP service that echoes the credentials that it gets."""
-    prices = iter(range(100, 200))
-
-    async def answer(request):
-        sent = f"{request.headers['Authorization']} {request.headers['X-Session']} {request.path}"
-        return web.json_response({"price": next(prices), "you sent": sent})
-
-    app = web.Application()
-    app.router.add_post("/{path:.*}", answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    yield f"http://127.0.0.1:{runner.addresses[0][1]}/v7/{PLUGIN_KEY}"
-    await runner.cleanup()
-
-
-def plugins_of(nodes):
-    endpoint = Endpoint(f"https://node.example/v3/{NODE_KEY}", {"X-Key": HEADER_KEY}, "first")
-    return {
-        "upstream": UpstreamPlugin([Upstream]),
-        "nodes": FakePlugin(
-            [nodes, ListedTokens(TOKENS)], networks=[Network("mainnet", 1, "Mainnet", endpoints=(endpoint,))]
-        ),
-    }
-
-
-def deployment(url, **server):
-    return Config(
-        server=ServerConfig(port=0, capture=3, capture_key=Secret(OPERATOR_KEY), **server),
-        limits=LimitsConfig(quotes="10000/minute", catalog="10000/minute", wrong_keys="3/minute"),
-        quotes=QuotesConfig(competition_timeout_s=20.0, keys=(SigningKey("k", Secret(SIGNING_KEY)),)),
-        auth=AuthConfig(keys=(Secret(API_KEY),)),
-        plugin_sections={"upstream": {"url": url, "key": Secret(PLUGIN_KEY)}},
-        embedded=False,
-    )
-
-
-class Room:
-    """A served deployment with its nodes, and an operator and a caller of it."""
-
-    def __init__(self, api, nodes, folder):
-        self.api, self.nodes, self.folder = api, nodes, folder
-
-    async def ask(self, request_id, method="POST", path="/v2/swaps/quote", body=None):
-        headers = {"Authorization": f"Bearer {API_KEY}", "X-Request-ID": request_id}
-        async with self.api.session.request(
-            method, self.api.url + path, json=body, headers=headers
-        ) as answer:
-            return answer.status, await answer.json()
-
-    async def capture(self, request_id, key=OPERATOR_KEY):
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
-        place = f"{self.api.url}/operator/captures/{request_id}"
-        async with self.api.session.get(place, headers=headers) as answer:
-            return answer.status, await answer.read()
-
-    async def bundle(self, request_id):
-        status, raw = await self.capture(request_id)
-        assert status == 200, raw
-        path = self.folder / "bundle.json"
-        path.write_bytes(raw)
-        return path
-
-    async def replay(self, path, **changes):
-        return await replay(read_bundle(path), plugins={"upstream": UpstreamPlugin([Upstream])}, **changes)
-
-
-@pytest.fixture
-async def room(service, tmp_path):
-    nodes = Nodes({1})
-    async with served(plugins_of(nodes), deployment(service)) as api:
-        yield Room(api, nodes, tmp_path)
+from recorded_deployment import (
+    API_KEY,
+    ASKED,
+    CALLERS_KEY,
+    NODE_KEY,
+    SECRETS,
+    SIGNING_KEY,
+    Nodes,
+    deployment,
+    plugins_of,
+)
 
 
 async def test_an_error_is_answered_alike_without_nodes_and_services(room):
@@ -203,6 +66,7 @@ async def test_a_read_that_was_not_recorded_is_named(room):
     content = orjson.loads(path.read_bytes())
     for kind in ("reads", "known"):
         content[kind] = [row for row in content[kind] if row[1] != "eth_getBalance" and row[0] != "http"]
+    del content["spans"]  # they refer to reads by place
     path.write_bytes(orjson.dumps(content))
     found = await room.replay(path, patience_s=0.0)
     assert found.differences
@@ -298,17 +162,11 @@ async def test_a_plugin_that_is_not_installed_is_named(room):
         await replay(read_bundle(path))
 
 
-async def test_the_command_writes_a_bundle_that_others_cannot_read(room, tmp_path, monkeypatch):
+async def test_the_command_writes_a_bundle_that_others_cannot_read(room, tmp_path, operator_config):
     await room.ask("first", body=ASKED)
-    monkeypatch.setenv("CAPTURE_KEY", OPERATOR_KEY)
-    monkeypatch.setenv("SIGNING_KEY", SIGNING_KEY)
-    config = tmp_path / "quoteway.toml"
-    config.write_text(
-        '[quotes]\nkeys = [{id = "k", secret = {env = "SIGNING_KEY"}}]\n'
-        '[server]\ncapture = 3\ncapture_key = {env = "CAPTURE_KEY"}\n'
-    )
     path = tmp_path / "out.json"
-    words = ["capture", "first", "--url", room.api.url, "--output", str(path), "--config", str(config)]
+    words = ["capture", "first", "--url", room.api.url, "--output", str(path)]
+    words += ["--config", str(operator_config)]
     result = await asyncio.to_thread(CliRunner().invoke, main, words)
     assert result.exit_code == 0, result.output
     assert path.stat().st_mode & 0o077 == 0

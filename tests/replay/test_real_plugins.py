@@ -12,9 +12,15 @@ import urllib.request
 
 import orjson
 import pytest
-from quoteway.config.model import Config, LimitsConfig, QuotesConfig, ServerConfig
+from action_keys import pem
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from quoteway.config.model import ActionKey, ActionsConfig, Config, LimitsConfig, QuotesConfig, ServerConfig
+from quoteway.engine.bundles import Bundle, read_bundle
 from quoteway.engine.gateway import Gateway
+from quoteway.secrets import Secret
+from quoteway.server.replay import completed, replay
 from quoteway.server.serve import make_runner
+from quoteway.server.trace import lines_of
 from quoteway.web.app import make_app
 
 pytestmark = pytest.mark.slow
@@ -33,6 +39,7 @@ async def recording_server(devnet):
         server=ServerConfig(port=0, capture=10),
         limits=LimitsConfig(enabled=False),
         quotes=QuotesConfig(competition_timeout_s=30.0),
+        actions=ActionsConfig((ActionKey("k1", Secret(pem(Ed25519PrivateKey.generate()))),)),
         plugin_sections={"devnet": chains, "uniswap": {"solver_processes": 0}},
     )
     gateway = Gateway(config)
@@ -67,15 +74,23 @@ async def test_a_quote_and_its_action_replay_without_the_chain(recording_server,
         await asyncio.sleep(0.25)
     status, quote = await ask("POST", "/v2/swaps/quote", body, "quote")
     assert status == 200, quote
-    assert (await ask("POST", f"/v2/swaps/{quote['quoteId']}/action", {}, "action"))[0] == 201
+    status, action = await ask("POST", f"/v2/swaps/{quote['quoteId']}/action", {}, "action")
+    assert (status, action["jws"].count(".")) == (201, 2)
     paths = {}
     for request_id in ("quote", "action"):
         status, content = await ask("GET", f"/operator/captures/{request_id}")
         assert status == 200
+        assert action["jws"] not in orjson.dumps(content).decode()
+        assert "PRIVATE KEY" not in orjson.dumps(content).decode()
         paths[request_id] = tmp_path / "bundles" / f"{request_id}.json"
         paths[request_id].parent.mkdir(exist_ok=True)
         paths[request_id].write_bytes(orjson.dumps(content))
     assert quote["quoteId"] not in paths["quote"].read_text(), "a real token is in the bundle"
+    lines = list(lines_of(read_bundle(paths["action"])))
+    assert any("call swap uniswap.build: quoted" in line for line in lines), lines
+    assert any("eth_simulateV1 on devnet" in line for line in lines), lines
+    assert any("amountOutMin: " in line for line in lines), lines
+    assert any(f"{WALLET}: -1000000000 of " in line for line in lines), lines
     with devnet.rpc("devnet") as rpc:
         rpc("anvil_mine", "0x5")  # the chain goes on; the bundles do not care
 
@@ -84,6 +99,33 @@ async def test_a_quote_and_its_action_replay_without_the_chain(recording_server,
     run = await asyncio.to_thread(subprocess.run, words, cwd=tmp_path, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout
     assert "2 passed" in run.stdout, run.stdout
+
+
+MONEY = "status", "provider", "inputs[0].amount", "outputs[0].amount", "outputs[0].amountMin", "route"
+
+
+async def test_a_quote_of_a_warm_server_replays_with_its_route_and_amounts(recording_server, devnet):
+    """The server knows the pools already and reads little; a replay knows none of them."""
+    ask, symbols = recording_server, {row.symbol: row.address for row in devnet.chains["devnet"].tokens}
+    orders = [("WETH", "UNI", 18 * 10**18), ("USDC", "WETH", 900_000 * 10**6)]
+
+    async def read(chain_id, method, params):
+        asked = {"chainId": chain_id, "method": method, "params": params}
+        status, outcome = await ask("POST", "/operator/reads", asked)
+        return outcome if status == 200 else None
+
+    for attempt in ("first", "again"):
+        for sold, bought, amount in orders:
+            body = asked_of(devnet, fromToken=symbols[sold], toToken=symbols[bought], amount=str(amount))
+            status, quote = await ask("POST", "/v2/swaps/quote", body, f"{attempt}-{sold}")
+            assert status == 200, quote
+    for sold, _, _ in orders:
+        _, content = await ask("GET", f"/operator/captures/again-{sold}")
+        bundle, _ = await completed(Bundle(content), read, patience_s=2.0)
+        found = await replay(bundle, patience_s=2.0)
+        members = {each.partition(":")[0] for each in found.differences}
+        assert members.isdisjoint(MONEY), found.differences
+        assert not any(name.startswith("route.") for name in members), found.differences
 
 
 def test_any_worker_has_the_recordings_of_all(tmp_path):

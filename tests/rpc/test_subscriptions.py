@@ -12,7 +12,7 @@ for plugin in ("devnet", "rpc"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
 import quoteway_rpc  # noqa: E402
-from quoteway.config.model import NetworkConfig  # noqa: E402
+from quoteway.config.network import NetworkConfig  # noqa: E402
 from quoteway.networks import Endpoint  # noqa: E402
 from web3 import AsyncWeb3, WebSocketProvider  # noqa: E402
 from web3.utils.subscriptions import LogsSubscription, NewHeadsSubscription  # noqa: E402

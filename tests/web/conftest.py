@@ -41,3 +41,19 @@ async def serve_sockets(fresh_devnet, serve_app, make_config):
             return Room(fresh_devnet, api, nodes[0], stack)
 
         yield start
+
+
+@pytest.fixture
+def place():
+    """Markets at prices that a test sets, whose head is polled often."""
+    from drifting_market import Place
+
+    return Place(head_poll_s=0.05)
+
+
+@pytest.fixture
+async def open_room(serve_app, make_config, place):
+    from stream_room import rooms
+
+    async with rooms(serve_app, make_config(), place) as make:
+        yield make

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from ens_contracts import NameService
-from quoteway.config.model import NetworkConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.evm.ens import is_normal, namehash
 from quoteway.networks import Endpoint, Network
 

@@ -1,7 +1,6 @@
 """Every bad plugin of the corpus beside an honest one: quotes, actions and lists are as without it."""
 
 import asyncio
-import sys
 from dataclasses import replace
 from typing import get_args
 
@@ -16,15 +15,6 @@ WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
 SURVIVED = [bad for bad in BAD_PLUGINS if bad.is_object and bad.needs is None]
 """What may run in the server's own process, and needs no distribution. ``tests/test_bad_servers.py`` serves
 all of them beside Uniswap."""
-
-
-@pytest.fixture(autouse=True)
-def usual_depth():
-    """The recursion limit of a server. Other tests leave a higher one, which ends in a crash."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(1_000)
-    yield
-    sys.setrecursionlimit(before)
 
 
 @pytest.fixture

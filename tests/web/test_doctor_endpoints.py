@@ -148,3 +148,18 @@ async def test_what_the_devnet_needs_is_named_in_the_embedded_default_alone(tmp_
     path.write_text('[quotes]\nkeys = [{id = "k", secret = {env = "SIGN"}}]\n[plugins]\nload = []\n')
     monkeypatch.setenv("SIGN", "4f1c9a07e2d85b36c0a7914ed3f8625b")
     assert not {"node", "npm"} & {finding.subject for finding in await examine(path)}
+
+
+async def test_a_policy_is_told_and_one_that_cannot_be_used_is_a_failure(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIGN", "4f1c9a07e2d85b36c0a7914ed3f8625b")
+    path, policy = tmp_path / "quoteway.toml", tmp_path / "policy.toml"
+    path.write_text(
+        '[policy]\nfile = "policy.toml"\n[plugins]\nload = []\n'
+        '[quotes]\nkeys = [{id = "k", secret = {env = "SIGN"}}]\n'
+    )
+    policy.write_text('[[rules]]\nname = "treasury"\n')
+    (found,) = [finding for finding in await examine(path) if finding.subject == "policy"]
+    assert (found.mark, found.text.endswith("rules: treasury")) == ("ok", True)
+    policy.write_text('[[rules]]\nname = "treasury"\nnetworks = ["nowhere"]\n')
+    (found,) = [finding for finding in await examine(path) if finding.mark == "fail"]
+    assert "rule 'treasury': network 'nowhere' is unknown" in found.text

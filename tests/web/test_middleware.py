@@ -5,6 +5,7 @@ import logging
 from dataclasses import replace
 
 import pytest
+from aiohttp import ClientConnectorError
 from quoteway.config.model import AuthConfig, LimitsConfig
 from quoteway.secrets import Secret
 from quoteway.telemetry.logs import JsonFormatter, Redactor
@@ -217,6 +218,14 @@ async def test_metrics_may_have_a_port_of_their_own(serve_app, make_config, refu
     refused(await api.get("/metrics"), 404, "not_found")
     async with api.session.get(f"http://127.0.0.1:{unused_tcp_port}/metrics") as response:
         assert "quoteway_ready" in await response.text()
+
+
+async def test_the_port_of_metrics_may_have_an_address_of_its_own(serve_app, make_config, unused_tcp_port):
+    api = await serve_app(config=make_config(metrics_port=unused_tcp_port, metrics_host="127.0.0.2"))
+    async with api.session.get(f"http://127.0.0.2:{unused_tcp_port}/metrics") as response:
+        assert "quoteway_ready" in await response.text()
+    with pytest.raises(ClientConnectorError):
+        await api.session.get(f"http://127.0.0.1:{unused_tcp_port}/metrics")
 
 
 async def test_the_log_has_the_route_and_never_the_path(api, caplog):

@@ -7,7 +7,7 @@ import re
 import jsonschema
 import pytest
 from openapi_spec_validator import OpenAPIV31SpecValidator
-from quoteway.errors import GatewayError, InvalidRequest
+from quoteway.errors import GatewayError, InvalidRequest, PolicyRefused
 from quoteway.networks import Networks
 from quoteway.web.app import openapi_document, operations
 from quoteway.web.http.cache import CACHE
@@ -18,6 +18,7 @@ POST /v2/swaps/quotes
 GET /v2/swaps/price
 GET /v2/swaps/depth
 GET /v2/swaps/quote/{quoteId}
+POST /v2/swaps/{quoteId}/refresh
 POST /v2/swaps/{quoteId}/action
 POST /v2/bridges/{quoteId}/action
 POST /v2/vaults/{vaultId}/quote
@@ -60,6 +61,7 @@ GET /v2/prices
 GET /v2/prices/history
 GET /v2/index/status
 GET /v2/transactions/{txId}
+GET /v2/stream
 GET /v2/networks
 GET /v2/index/status
 """
@@ -308,6 +310,7 @@ def test_the_errors_of_an_operation_are_described_with_their_codes(contract):
     codes = {kind.status: kind.code for kind in GatewayError.__subclasses__()} | dict.fromkeys(
         (408, 413, 415, 421), "invalid_request"
     )
+    codes[PolicyRefused.status] = PolicyRefused.code
     envelope = contract.document["components"]["schemas"]["ErrorMembers"]["properties"]["code"]["enum"]
     assert set(envelope) == set(codes.values())
     for name, operation in contract.operations.items():

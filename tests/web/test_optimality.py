@@ -8,7 +8,8 @@ from functools import partial
 
 import pytest
 from quoteway import Block, Certificate, CertifiedPool, Hop, Optimality, Price, PriceSource, RouteLeg, Token
-from quoteway.config.model import Config, NetworkConfig
+from quoteway.config.model import Config
+from quoteway.config.network import NetworkConfig
 from quoteway.models import RoutePath
 from quoteway.networks import Network
 from quoteway.testing.fakes import FAKE_CALLS, FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc

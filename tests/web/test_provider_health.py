@@ -207,6 +207,18 @@ async def test_a_network_whose_upstream_is_not_enabled_makes_it_unready(beside, 
     assert (await rows_of(beside))["memory-rpc"]["reason"] == "process_ended"
 
 
+async def test_an_open_breaker_degrades_its_capability_until_an_answer(beside):
+    async def swap():
+        seven = (await beside.get("/readyz?verbose")).body["networks"]["seven"]
+        return seven["capabilities"]["swap"]
+
+    assert await swap() == {"state": "ready", "why": []}
+    beside.bad.error = KeyError("hunter2")
+    for _ in range(3):
+        await quote(beside)
+    assert await swap() == {"state": "degraded", "why": ["breaker_open"]}
+
+
 async def test_the_doctor_asks_a_running_server(beside, tmp_path, monkeypatch, caplog):
     caplog.set_level("CRITICAL", "quoteway")  # as the doctor does, and set back afterwards
     monkeypatch.setenv("QUOTEWAY_PLUGINS__LOAD", "[]")
@@ -222,6 +234,7 @@ async def test_the_doctor_asks_a_running_server(beside, tmp_path, monkeypatch, c
         await quote(beside)
     text = "the breaker of swap quote is open: provider_error"
     assert ("warn", "provider bad", text) in await told(beside.url)
+    assert ("warn", "network seven", "swap is degraded: breaker_open") in await told(beside.url)
     entry = next(e for e in beside.gateway.registry.plugins if e.name == "honest")
     entry.reason = NotEnabled.PROCESS_ENDED
     beside.gateway.registry.changed()

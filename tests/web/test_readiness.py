@@ -4,7 +4,7 @@ import asyncio
 import time
 
 import pytest
-from quoteway.config.model import NetworkConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.errors import UpstreamError
 from quoteway.host import reachability
 from quoteway.networks import Endpoint, Network

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from quoteway.config.model import NetworkConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.errors import RpcError
 from quoteway.hookspecs import hookimpl
 from quoteway.networks import Endpoint, Network

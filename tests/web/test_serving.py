@@ -261,7 +261,7 @@ def test_a_store_without_its_client_is_one_sentence(tmp_path, workers):
     assert line.startswith("quoteway: limits.store names a Valkey or Redis server, and its client is not")
     assert "pip install 'quoteway[valkey]'" in line
     done = command("doctor", cwd=tmp_path, **store)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert re.search(r"fail +limits.store: .*quoteway\[valkey\]", done.stdout)
 
 
@@ -302,8 +302,9 @@ async def main():
     await runner.setup()
     await gateway.started()
     heavy = {"web3", "eth_account", "rich", "structlog", "apispec", "numpy", "hypothesis", "redis", "valkey"}
-    peak = [line for line in open("/proc/self/status") if line.startswith("VmHWM")]
-    print(sorted(heavy & set(sys.modules)), peak[0].split()[1])
+    # How much of its files is resident depends on the kernel.
+    own = [line for line in open("/proc/self/status") if line.startswith("RssAnon")]
+    print(sorted(heavy & set(sys.modules)), own[0].split()[1])
     await runner.cleanup()
 asyncio.run(main())
 """
@@ -319,7 +320,7 @@ asyncio.run(main())
     assert done.returncode == 0, done.stderr
     heavy, _, rss_kb = done.stdout.strip().rpartition(" ")
     assert heavy == "[]"
-    assert int(rss_kb) < 100 * 1024  # 88 MB; a heavy library takes tens more
+    assert int(rss_kb) < 90 * 1024  # 75 MB; a heavy library takes tens more
 
 
 def test_config_hides_secrets(tmp_path):
@@ -352,13 +353,14 @@ def test_providers_and_doctor_work_offline(tmp_path):
         "REASON",
     ]
     done = command("doctor", cwd=tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert re.search(r"warn +plugins.lock: not locked", done.stdout)
     assert re.search(r"ok +config: quoteway.toml", done.stdout)
     (tmp_path / "quoteway.toml").write_text(
         CONFIG + '[networks.nowhere]\nchain_id = 5\nrpc = ["http://127.0.0.1:9/canary"]\n'
     )
     done = command("doctor", cwd=tmp_path, QUOTEWAY_PLUGINS__LOAD="rpc")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert re.search(r"fail +rpc nowhere #1: no usable answer \(ClientConnectorError\)", done.stdout)
     assert re.search(r"warn +rpc nowhere: one endpoint: nobody answers when it fails", done.stdout)
     assert "canary" not in done.stdout + done.stderr
@@ -380,6 +382,6 @@ def test_a_broken_plugin_costs_its_own_commands(tmp_path):
     assert "serve" in done.stdout
     assert "commands of plugin 'broken' are missing" in done.stderr
     done = command("doctor", cwd=tmp_path, PYTHONPATH=path, QUOTEWAY_PLUGINS__LOAD="broken")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert re.search(r"fail +plugin broken 1: import_failed", done.stdout)
     assert "Traceback" in done.stdout

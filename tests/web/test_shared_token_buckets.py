@@ -1,8 +1,6 @@
 """Rate limits that workers share in one Valkey or Redis: together, in one command, whatever its clock is."""
 
 import asyncio
-import contextlib
-import shutil
 import sys
 from dataclasses import replace
 
@@ -10,6 +8,7 @@ import pytest
 from quoteway.config.model import LimitsConfig
 from quoteway.web.http.buckets import Bound, Buckets, SharedBuckets
 from quoteway.web.http.limits import Limiter
+from shared_server import server_at
 
 CALL = {"jsonrpc": "2.0", "id": 1, "method": "eth_chainId", "params": []}
 ONE_WORKER = """
@@ -27,26 +26,10 @@ asyncio.run(main())
 """
 
 
-async def started(port, folder):
-    """A Valkey or Redis server that answers."""
-    server = shutil.which("valkey-server") or shutil.which("redis-server")
-    assert server is not None, "install redis-server (Debian) or valkey-server"
-    process = await asyncio.create_subprocess_exec(
-        server, "--port", str(port), "--dir", str(folder), "--save", "", stdout=asyncio.subprocess.DEVNULL
-    )
-    async with asyncio.timeout(60):
-        while True:
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
-                return process
-            await asyncio.sleep(0.05)
-
-
 @pytest.fixture
 async def store(tmp_path, unused_tcp_port):
     """The URL of a Valkey or Redis server."""
-    process = await started(unused_tcp_port, tmp_path)
+    process = await server_at(unused_tcp_port, tmp_path)
     yield f"redis://127.0.0.1:{unused_tcp_port}/0"
     process.terminate()
     await process.wait()

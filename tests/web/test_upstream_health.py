@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from quoteway import UpstreamHealth
-from quoteway.config.model import NetworkConfig
+from quoteway.config.network import NetworkConfig
 from quoteway.networks import Endpoint, Network
 from quoteway.testing.fakes import FakePlugin, MemoryRpc
 
