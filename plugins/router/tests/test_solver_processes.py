@@ -288,6 +288,19 @@ async def test_closing_ends_orders_and_processes_at_once():
     assert not children()
 
 
+async def test_the_first_order_waits_for_the_first_start(tmp_path, monkeypatch):
+    (tmp_path / "slow_to_load.py").write_text(
+        "import time\ntime.sleep(2)\nfrom solver_functions import splits\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(solver_processes, "FIRST_START_S", LONG_S)
+    async with SolverProcesses(1, "slow_to_load:splits") as solvers:
+        assert await solvers.solve(snapshot_of(), order(), 1.8)
+    monkeypatch.setattr(solver_processes, "FIRST_START_S", 0.01)
+    async with SolverProcesses(1, "slow_to_load:splits") as solvers:
+        assert await solvers.solve(snapshot_of(), order(), 0.01) is None
+
+
 @pytest.mark.slow
 async def test_an_idle_process_that_dies_is_replaced_before_the_next_order(solvers):
     first = await solvers.solve(snapshot_of(), order(), LONG_S)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,6 +25,9 @@ MEMORY_MB = 1_024
 """Most memory of one process."""
 QUEUED_PER_PROCESS = 8
 """Most orders that wait, for each process."""
+FIRST_START_S = 1.5
+"""Most time that an order waits until a process has started for the first time, before its own time begins.
+Otherwise large orders of a server's first moments would all keep their single paths."""
 LEAST_S = 0.002
 """With less time left, an order is not begun."""
 FIRST_BACKOFF_S, MAX_BACKOFF_S = 0.1, 30.0
@@ -72,6 +76,8 @@ class SolverProcesses:
     _jobs: asyncio.Queue[_Job] = field(init=False)
     _keepers: list[asyncio.Task[None]] = field(default_factory=list, init=False)
     _closed: bool = field(default=False, init=False)
+    _begun: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    """Set when a process has started for the first time, or could not be started."""
     _live: set[_Job] = field(default_factory=set, init=False)
     _down: int = field(default=0, init=False)
     """Processes that wait for their next start."""
@@ -95,10 +101,15 @@ class SolverProcesses:
     async def solve(self, snapshot: Snapshot, order: Order, deadline_s: float) -> Solution | None:
         """Returns the flow that the solver found; None when there is none within ``deadline_s``.
 
-        None at once when all processes are down, or busy for longer. Raises BandsExceeded when pools that may
-        win lack ticks: ``settled`` is then the Solution among the known ticks, or None.
+        None at once when all processes are down, or busy for longer. An order that comes before the first
+        start waits ``FIRST_START_S`` more for it. Raises BandsExceeded when pools that may win lack ticks:
+        ``settled`` is then the Solution among the known ticks, or None.
         """
         self._start()
+        if not self._begun.is_set() and self.count:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(FIRST_START_S):
+                    await self._begun.wait()
         if self._closed or self._down == self.count or self._expected_wait_s() > deadline_s:
             return None
         loop = asyncio.get_running_loop()
@@ -122,6 +133,7 @@ class SolverProcesses:
     async def close(self) -> None:
         """Ends the processes. Orders under way get None, as all later ones do."""
         self._closed = True
+        self._begun.set()
         for job in self._live:
             job.end(None)
         for keeper in self._keepers:
@@ -144,7 +156,10 @@ class SolverProcesses:
         backoff_s = FIRST_BACKOFF_S
         while True:
             try:
-                process = await SolverProcess.start(self.function, self.memory_mb)
+                try:
+                    process = await SolverProcess.start(self.function, self.memory_mb)
+                finally:
+                    self._begun.set()
                 try:
                     while True:
                         await self._serve_next(process)
