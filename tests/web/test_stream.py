@@ -293,8 +293,8 @@ async def test_many_connects_and_disconnects_leave_nothing(open_room, place, mon
     await room.until(lambda: at_rest(room))
     before = len(asyncio.all_tasks())
     await come_and_go(room, quote, 1_000)
-    await room.until(lambda: at_rest(room))
-    assert len(asyncio.all_tasks()) <= before + 2
+    # The server may meet a connection after its client has gone.
+    await room.until(lambda: at_rest(room, most_tasks=before + 2))
     assert await room.metric("quoteway_streams") == 0
     assert not room.streams.topics.count("heads")
     assert not room.streams.topics.count("quotes")
@@ -314,9 +314,10 @@ async def come_and_go(room, quote, times):
         await asyncio.gather(*map(one, range(start, min(start + 50, times))))
 
 
-async def at_rest(room):
+async def at_rest(room, most_tasks=1_000):
     streams = room.streams
-    return not (streams._open or streams._callers or streams._quotes or streams.topics._topics)
+    is_empty = not (streams._open or streams._callers or streams._quotes or streams.topics._topics)
+    return is_empty and len(asyncio.all_tasks()) <= most_tasks
 
 
 async def test_draining_ends_streams_at_once_and_new_ones_too(open_room, place):
