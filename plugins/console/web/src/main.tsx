@@ -1,6 +1,6 @@
 // Starts the console: networks, wallets, and the page.
 import { render } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Quoteway } from "../../../../clients/typescript/src/index.js";
 import { every, useAnswer } from "./answers.js";
 import { Failure } from "./failure.js";
@@ -9,9 +9,10 @@ import { Portfolio } from "./portfolio.js";
 import { Providers } from "./providers.js";
 import { Swap } from "./swap.js";
 import { plain } from "./text.js";
+import { Vaults } from "./vaults.js";
 import { discover, testWallets, type Choice } from "./wallets.js";
 
-const PAGES = { swap: "Swap", portfolio: "Portfolio", providers: "Providers" };
+const PAGES = { swap: "Swap", portfolio: "Portfolio", vaults: "Vaults", providers: "Providers" };
 
 /** The page that the address names. */
 const pageOf = (hash: string): string => {
@@ -34,6 +35,9 @@ function Console() {
     return () => removeEventListener("hashchange", look);
   }, []);
   const shown = pageOf(page);
+  // The list of vaults is asked for when somebody looks at it.
+  const visited = useRef(false);
+  if (shown === "vaults") visited.current = true;
   const isOnline = useOnline();
   useEffect(() => discover((choice) => setFound((before) => (before.some(({ id }) => id === choice.id) ? before : [...before, choice]))), []);
   const choices = useMemo(() => [...found, ...testWallets((networks ?? []).map(({ chainId }) => chainId))], [found, networks]);
@@ -82,10 +86,17 @@ function Console() {
         {shown === "providers" && <Providers client={client} />}
         {shown === "portfolio" && networks && networks.length > 0 && <Portfolio key={wallet?.id ?? ""} client={client} networks={networks} wallet={wallet} />}
         {network && (
-          // It stays where another page is shown, so that what came of a swap is not lost.
-          <div hidden={shown !== "swap"}>
-            <Swap key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
-          </div>
+          // They stay where another page is shown, so that what came of an operation is not lost.
+          <>
+            <div hidden={shown !== "swap"}>
+              <Swap key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
+            </div>
+            {visited.current && (
+              <div hidden={shown !== "vaults"}>
+                <Vaults key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
+              </div>
+            )}
+          </>
         )}
       </main>
     </>

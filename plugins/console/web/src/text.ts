@@ -34,3 +34,6 @@ export function usd(value: number | null): string {
   if (value > 0 && value < 0.01) return "below $0.01";
   return value.toLocaleString("en-US", { style: "currency", currency: "USD" });
 }
+
+/** A yearly rate that is given as a fraction. */
+export const rate = (fraction: number | null): string => (fraction === null ? "not known" : `${(fraction * 100).toFixed(2)} %`);
