@@ -89,6 +89,8 @@ function checkPlace(quote: Schemas["PoolQuote"] | Schemas["VaultQuote"], id: str
   sameAccount(QuoteMismatch, "request.recipient", asked.recipient ?? asked.address, request.recipient);
   if (asked.asset) sameToken(QuoteMismatch, "request.asset", asked.asset, request.asset);
   if (asked.amount !== undefined) same(QuoteMismatch, "request.amount", asked.amount, request.amount ?? "max");
+  const taken = sumOf(quote.inputs.filter((leg) => leg.token.address.toLowerCase() === request.asset?.toLowerCase()), mostOf);
+  if (typeof asked.amount === "bigint" && taken > asked.amount) throw new QuoteMismatch("inputs of the asset", `at most ${asked.amount}`, String(taken));
   if (quote.slippageBps > (asked.slippageBps ?? 50)) throw new QuoteMismatch("slippageBps", `at most ${asked.slippageBps ?? 50}`, String(quote.slippageBps));
   const payees = new Set([request.address, request.recipient].map((each) => each.toLowerCase()));
   for (const [index, leg] of quote.outputs.entries()) {

@@ -1,7 +1,9 @@
 // A gateway that answers with something else than was asked: the client refuses before anything is signed.
 import assert from "node:assert/strict";
 import test from "node:test";
-import { lying, OTHER, recorded, watching } from "./lying_gateway.js";
+import { Quoteway } from "@quoteway/client";
+import { lying, OTHER, paths, recorded, watching } from "./lying_gateway.js";
+import { ok, serving } from "./raw_server.js";
 
 const UNLIMITED = "f".repeat(64);
 const word = (value) => BigInt(value).toString(16).padStart(64, "0");
@@ -41,6 +43,23 @@ for (const [name, change] of Object.entries(QUOTES)) {
     const { qw, body } = await lying(t, "swaps", { quote: change });
     await assert.rejects(qw.swaps.quote(body), { name: "QuoteMismatch", message: /^The quote is not what was asked: .* Do not sign it\.$/ });
   });
+}
+
+test("a quote of a vault that takes more than was asked is refused", async (t) => {
+  const { body, quote } = recordedVault();
+  const answering = async (found) => {
+    const server = await serving(t, ok(found));
+    return new Quoteway({ baseUrl: server.url }).vaults.quote(found.request.vaultId, { ...body, amount: BigInt(body.amount) });
+  };
+  await answering(quote);
+  const more = structuredClone(quote);
+  more.inputs[0].amount = String(BigInt(body.amount) + 1n);
+  await assert.rejects(answering(more), { name: "QuoteMismatch", member: "inputs of the asset" });
+});
+
+function recordedVault() {
+  const { requestBody, responses } = paths["/v2/vaults/{vaultId}/quote"].post;
+  return { body: requestBody.content["application/json"].example, quote: responses[200].content["application/json"].example };
 }
 
 test("a quote for another network by chain id is refused", async (t) => {

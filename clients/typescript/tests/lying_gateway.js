@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Quoteway } from "@quoteway/client";
 import { ok, serving } from "./raw_server.js";
 
-const { paths } = JSON.parse(readFileSync(new URL("../../../docs/reference/openapi.json", import.meta.url)));
+export const { paths } = JSON.parse(readFileSync(new URL("../../../docs/reference/openapi.json", import.meta.url)));
 export const OTHER = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8";
 
 /** Body, quote and action of the document, of "swaps" or "bridges". */

@@ -4,10 +4,7 @@ When the server answers something else than what was asked, the page says so and
 """
 
 import asyncio
-import json
 import re
-import shutil
-from pathlib import Path
 
 import aiohttp
 import pytest
@@ -15,110 +12,11 @@ from aiohttp import web
 
 pytest.importorskip("quoteway_devnet", reason="needs the quoteway-devnet distribution")
 
+from console_pages import ACCOUNT, EXTENSION, HOSTILE, THIEF, address_of, changed, choose, held, serious
 from quoteway_devnet.accounts import ACCOUNTS
-from quoteway_devnet.demo.server import own_server
 from quoteway_devnet.rpc import Rpc
 
 pytestmark = pytest.mark.services
-
-AXE = Path(__file__).parents[1] / "web" / "node_modules" / "axe-core" / "axe.min.js"
-ACCOUNT = ACCOUNTS[0].address
-THIEF = "0x00000000000000000000000000000000000bad00"
-WAIT_MS = 180_000
-HOP_BY_HOP = {"content-length", "content-encoding", "transfer-encoding", "connection"}
-
-
-@pytest.fixture(scope="module")
-def gateway():
-    """URL of a gateway that nothing is configured for, and the ports of its nodes."""
-    pytest.importorskip("playwright", reason="needs the extra `services`")
-    with own_server() as (url, nodes):
-        yield url, int(nodes["devnet"].rpartition(":")[2])
-
-
-@pytest.fixture
-async def proxy(gateway):
-    """``proxy(path, change)`` is the URL of a server before the gateway that changes answers."""
-    runners, session = [], aiohttp.ClientSession()
-
-    async def start(path, change):
-        async def forward(request):
-            target = gateway[0] + request.raw_path
-            headers = {name: value for name, value in request.headers.items() if name.lower() != "host"}
-            async with session.request(
-                request.method, target, headers=headers, data=await request.read()
-            ) as got:
-                body = await got.read()
-                kept = {name: value for name, value in got.headers.items() if name.lower() not in HOP_BY_HOP}
-                if re.fullmatch(path, request.path):
-                    return change(body, kept, got.status)
-                return web.Response(body=body, headers=kept, status=got.status)
-
-        app = web.Application()
-        app.router.add_route("*", "/{path:.*}", forward)
-        runner = web.AppRunner(app)
-        runners.append(runner)
-        await runner.setup()
-        await web.TCPSite(runner, "127.0.0.1", 0).start()
-        return f"http://127.0.0.1:{runner.addresses[0][1]}"
-
-    yield start
-    for runner in runners:
-        await runner.cleanup()
-    await session.close()
-
-
-def changed(change):
-    """Answers with what ``change`` makes of the body."""
-
-    def answer(body, headers, status):
-        found = json.loads(body)
-        change(found)
-        return web.json_response(found, headers={"X-Request-ID": headers["X-Request-ID"]}, status=status)
-
-    return answer
-
-
-@pytest.fixture
-async def browse():
-    """``browse(url, **options)`` opens the page; what it must not do is checked at the end."""
-    # Here, because `make test` collects this file without it.
-    from playwright.async_api import async_playwright
-
-    chromium = shutil.which("chromium")
-    assert chromium is not None, "install chromium"
-    wrong, origins = [], set()
-    async with async_playwright() as driver:
-        browser = await driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-
-        async def start(url, prepare=None, **options):
-            context = await browser.new_context(**options)
-            page = await context.new_page()
-            if prepare:
-                await prepare(page)
-            page.set_default_timeout(WAIT_MS)
-            page.on("pageerror", lambda error: wrong.append(str(error)))
-            page.on("dialog", lambda dialog: wrong.append(dialog.message))
-            page.on("request", lambda request: origins.add(request.url.partition("/")[2].split("/")[1]))
-            page.on(
-                "console",
-                lambda line: wrong.append(line.text) if "Content Security Policy" in line.text else None,
-            )
-            origins.clear()
-            await page.goto(url)
-            await page.get_by_label("Amount").wait_for()
-            return page
-
-        yield start
-        await browser.close()
-    assert wrong == []
-    assert len(origins) == 1, f"requests left the origin: {origins}"
-
-
-async def choose(page, label, query):
-    await page.get_by_label(label).click()
-    await page.get_by_label("Search by symbol").fill(query)
-    await page.locator("li button[data-token]", has=page.get_by_text(query, exact=True)).first.click()
 
 
 async def quote(page, amount="1.5", to="USDC", pay=None):
@@ -127,30 +25,6 @@ async def quote(page, amount="1.5", to="USDC", pay=None):
         await choose(page, "Pay", pay)
     await choose(page, "Receive", to)
     await page.get_by_role("button", name="Get a quote").click()
-
-
-async def serious(page):
-    """Rules of axe that the page breaks seriously."""
-    # Evaluated through the debugger: the page's own policy allows no script but its own.
-    await page.evaluate(await asyncio.to_thread(AXE.read_text))
-    found = await page.evaluate("axe.run()")
-    return [each["id"] for each in found["violations"] if each["impact"] in ("serious", "critical")]
-
-
-def held(port, token, account=ACCOUNT):
-    data = "0x70a08231" + account[2:].lower().rjust(64, "0")
-    with Rpc(port) as rpc:
-        return int(rpc("eth_call", {"to": token, "data": data}, "latest"), 16)
-
-
-async def address_of(url, symbol):
-    async with (
-        aiohttp.ClientSession() as session,
-        session.get(f"{url}/v2/tokens?network=devnet&query={symbol}") as answer,
-    ):
-        rows = (await answer.json())["data"]
-    row = next(row for row in rows if row["symbol"] == symbol)
-    return next(each["address"] for each in row["contracts"] if each["chainId"] == 31337)
 
 
 def digits(text):
@@ -165,19 +39,19 @@ async def test_a_swap_from_the_first_click_to_the_receipt_to_the_base_unit(gatew
     page = await browse(url)
     assert "public" in await page.locator(".notice").first.inner_text()
     await quote(page)
-    promised = digits(await page.locator("#receive").inner_text())
-    assert 0 < digits(await page.locator("#minimum").inner_text()) < promised
+    promised = digits(await page.locator("[data-part=receive]").inner_text())
+    assert 0 < digits(await page.locator("[data-part=minimum]").inner_text()) < promised
     assert await page.locator("svg[role=img]").get_attribute("aria-label")
     await page.get_by_role("button", name="Show what I sign").click()
-    changes = await page.locator("#changes").inner_text()
+    changes = await page.locator("[data-part=changes]").inner_text()
     assert "-1.5" in changes
     assert "USDC" in changes
     assert await serious(page) == []
     before = held(port, usdc)
-    await page.locator("#send").click()
-    got = digits(await page.locator("#received").inner_text())
+    await page.locator("[data-part=send]").click()
+    got = digits(await page.locator("[data-part=received]").inner_text())
     assert held(port, usdc) - before == got == promised
-    assert await page.locator("#against").inner_text() == "0 basis points"
+    assert await page.locator("[data-part=against]").inner_text() == "0 basis points"
 
 
 async def test_a_token_is_approved_and_sold_on_a_phone_in_the_dark(gateway, browse):
@@ -186,22 +60,13 @@ async def test_a_token_is_approved_and_sold_on_a_phone_in_the_dark(gateway, brow
     page = await browse(url, viewport={"width": 360, "height": 740}, color_scheme="dark")
     await quote(page, "250.25", to="DAI", pay="USDC")
     await page.get_by_role("button", name="Show what I sign").click()
-    await page.locator("#send").wait_for()
+    await page.locator("[data-part=send]").wait_for()
     assert await serious(page) == []
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     before = held(port, usdc)
     await page.get_by_role("button", name="Approve and send").click()
-    await page.locator("#received").wait_for()
+    await page.locator("[data-part=received]").wait_for()
     assert before - held(port, usdc) == 250_250_000
-
-
-EXTENSION = """
-const info = {uuid: "5f1d8c0b", name: "Wallet <b>of</b> a test", icon: "", rdns: "example.wallet"};
-const request = ({method, params}) => window.ask_wallet(method, params ?? []);
-const announce = () => window.dispatchEvent(
-  new CustomEvent("eip6963:announceProvider", {detail: Object.freeze({info, provider: {request}})}));
-window.addEventListener("eip6963:requestProvider", announce);
-"""
 
 
 async def test_a_wallet_of_the_browser_signs_and_sends_through_its_own_node(gateway, browse):
@@ -226,11 +91,11 @@ async def test_a_wallet_of_the_browser_signs_and_sends_through_its_own_node(gate
     assert asked == [], "nothing is asked of a wallet before the person acts"
     await quote(page, "0.25", to="DAI")
     await page.get_by_role("button", name="Show what I sign").click()
-    await page.locator("#send").wait_for()
+    await page.locator("[data-part=send]").wait_for()
     assert "eth_sendTransaction" not in asked
     before = held(port, dai, owner)
-    await page.locator("#send").click()
-    shown = await page.locator("#received").inner_text()
+    await page.locator("[data-part=send]").click()
+    shown = await page.locator("[data-part=received]").inner_text()
     whole, _, fraction = shown.split(" ")[0].replace("\u202f", "").partition(".")
     assert held(port, dai, owner) - before == int(whole + fraction.ljust(18, "0"))
     assert asked.count("eth_sendTransaction") == 1
@@ -256,7 +121,7 @@ async def test_nothing_else_can_be_asked_while_a_wallet_sends(gateway, browse):
     await page.get_by_label("Wallet").select_option("Wallet <b>of</b> a test")
     await quote(page, "0.5")
     await page.get_by_role("button", name="Show what I sign").click()
-    await page.locator("#send").click()
+    await page.locator("[data-part=send]").click()
     for label in ("Amount", "Network", "Wallet"):
         await page.wait_for_function(
             "label => [...document.querySelectorAll('label')]"
@@ -267,7 +132,7 @@ async def test_nothing_else_can_be_asked_while_a_wallet_sends(gateway, browse):
     await page.get_by_role("table").wait_for()
     await page.get_by_role("link", name="Swap").click()
     signs.set()
-    assert await page.locator("#against").inner_text() == "0 basis points"
+    assert await page.locator("[data-part=against]").inner_text() == "0 basis points"
     assert await page.get_by_label("Amount").is_enabled()
 
 
@@ -308,7 +173,7 @@ async def test_an_action_that_was_changed_on_the_way_cannot_be_sent(proxy, brows
     alert = await page.get_by_role("alert").inner_text()
     assert "not what you asked for" in alert
     assert "Do not sign it" in alert
-    assert await page.locator("#send").count() == 0
+    assert await page.locator("[data-part=send]").count() == 0
 
 
 def other_recipient(found):
@@ -324,7 +189,7 @@ async def test_a_quote_for_something_else_is_refused(proxy, browse, change):
     page = await browse(await proxy("/v2/swaps/quote", changed(change)))
     await quote(page)
     assert "not what you asked for" in await page.get_by_role("alert").inner_text()
-    assert await page.locator("#receive").count() == 0
+    assert await page.locator("[data-part=receive]").count() == 0
 
 
 async def test_other_decimals_than_those_of_the_amount_are_refused(proxy, browse):
@@ -336,7 +201,7 @@ async def test_other_decimals_than_those_of_the_amount_are_refused(proxy, browse
     page = await browse(await proxy("/v2/tokens", changed(change)))
     await quote(page, "100", to="DAI", pay="USDC")
     assert "USDC has 8 decimals, the quote says 6" in await page.get_by_role("alert").inner_text()
-    assert await page.locator("#receive").count() == 0
+    assert await page.locator("[data-part=receive]").count() == 0
 
 
 async def test_an_upstream_that_fails_is_told(proxy, browse):
@@ -345,9 +210,6 @@ async def test_an_upstream_that_fails_is_told(proxy, browse):
     )
     await quote(page)
     assert "HTTP 502" in await page.get_by_role("alert").inner_text()
-
-
-HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 async def test_hostile_names_neither_run_nor_mislead(proxy, browse):

@@ -1,19 +1,28 @@
 // Starts the console: networks, wallets, and the page.
 import { render } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
-import { Quoteway, type Answer } from "../../../../clients/typescript/src/index.js";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { Quoteway } from "../../../../clients/typescript/src/index.js";
+import { every, useAnswer } from "./answers.js";
 import { Failure } from "./failure.js";
+import { useOnline } from "./operation.js";
+import { Portfolio } from "./portfolio.js";
 import { Providers } from "./providers.js";
-import { useRows } from "./rows.js";
 import { Swap } from "./swap.js";
 import { plain } from "./text.js";
+import { Vaults } from "./vaults.js";
 import { discover, testWallets, type Choice } from "./wallets.js";
 
-export type NetworkRow = Answer<"listNetworks">["data"][number];
+const PAGES = { swap: "Swap", portfolio: "Portfolio", vaults: "Vaults", providers: "Providers" };
+
+/** The page that the address names. */
+const pageOf = (hash: string): string => {
+  const name = hash.slice(1).split("/")[0]!;
+  return Object.hasOwn(PAGES, name) ? name : "swap";
+};
 
 function Console() {
   const client = useMemo(() => new Quoteway({ baseUrl: location.origin, retries: 1 }), []);
-  const { rows: networks, failure, load } = useRows(() => client.networks.list());
+  const { found: networks, failure, load } = useAnswer((signal) => every(client.networks.list({ signal })), []);
   const [named, setNamed] = useState("");
   const network = networks?.find(({ id }) => id === named) ?? networks?.[0] ?? null;
   const [found, setFound] = useState<Choice[]>([]);
@@ -25,7 +34,11 @@ function Console() {
     addEventListener("hashchange", look);
     return () => removeEventListener("hashchange", look);
   }, []);
-  const isProviders = page === "#providers";
+  const shown = pageOf(page);
+  // The list of vaults is asked for when somebody looks at it.
+  const visited = useRef(false);
+  if (shown === "vaults") visited.current = true;
+  const isOnline = useOnline();
   useEffect(() => discover((choice) => setFound((before) => (before.some(({ id }) => id === choice.id) ? before : [...before, choice]))), []);
   const choices = useMemo(() => [...found, ...testWallets((networks ?? []).map(({ chainId }) => chainId))], [found, networks]);
   const usable = choices.filter((choice) => network !== null && choice.signsFor(network.chainId));
@@ -56,26 +69,34 @@ function Console() {
           </div>
         )}
         <nav aria-label="Pages">
-          <a href="#swap" aria-current={isProviders ? undefined : "page"}>Swap</a>
-          <a href="#providers" aria-current={isProviders ? "page" : undefined}>Providers</a>
+          {Object.entries(PAGES).map(([name, title]) => <a key={name} href={`#${name}`} aria-current={name === shown ? "page" : undefined}>{title}</a>)}
         </nav>
       </header>
       <main>
-        {!isProviders && wallet?.isTest && <p class="notice">The key of this test account is public. It signs on the devnet alone: never send it anything of value.</p>}
+        {!isOnline && <p class="notice" role="status">The browser is offline.</p>}
+        {shown !== "providers" && shown !== "portfolio" && wallet?.isTest && <p class="notice">The key of this test account is public. It signs on the devnet alone: never send it anything of value.</p>}
         {failure !== null && (
           <>
             <Failure error={failure} />
-            <button type="button" onClick={load}>Try again</button>
+            <button type="button" class="main" onClick={load}>Try again</button>
           </>
         )}
         {networks === null && failure === null && <p role="status">Asking the gateway for its networks…</p>}
         {networks?.length === 0 && <p role="status">This gateway serves no network. The log of the server says why.</p>}
-        {isProviders && <Providers client={client} />}
+        {shown === "providers" && <Providers client={client} />}
+        {shown === "portfolio" && networks && networks.length > 0 && <Portfolio key={wallet?.id ?? ""} client={client} networks={networks} wallet={wallet} />}
         {network && (
-          // It stays where another page is shown, so that what came of a swap is not lost.
-          <div hidden={isProviders}>
-            <Swap key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
-          </div>
+          // They stay where another page is shown, so that what came of an operation is not lost.
+          <>
+            <div hidden={shown !== "swap"}>
+              <Swap key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
+            </div>
+            {visited.current && (
+              <div hidden={shown !== "vaults"}>
+                <Vaults key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
+              </div>
+            )}
+          </>
         )}
       </main>
     </>

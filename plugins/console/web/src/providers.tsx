@@ -1,7 +1,7 @@
 // The page of providers: what each does, where, and why it does not.
 import type { Answer, Quoteway } from "../../../../clients/typescript/src/index.js";
+import { every, useAnswer } from "./answers.js";
 import { Failure } from "./failure.js";
-import { useRows } from "./rows.js";
 import { plain } from "./text.js";
 
 type Row = Answer<"listProviders">["data"][number];
@@ -9,7 +9,7 @@ type Row = Answer<"listProviders">["data"][number];
 const stateOf = ({ state, healthy }: Row): string => plain(state) + (healthy === false ? ", not healthy" : "");
 
 export function Providers({ client }: { client: Quoteway }) {
-  const { rows, failure, load } = useRows(() => client.providers.list());
+  const { found: rows, failure, load } = useAnswer((signal) => every(client.providers.list({ signal })), []);
   return (
     <>
       <h2 id="providers">Providers</h2>
@@ -36,7 +36,7 @@ export function Providers({ client }: { client: Quoteway }) {
           </table>
         </div>
       )}
-      <button type="button" onClick={load}>Ask again</button>
+      <button type="button" class="main" onClick={load}>Ask again</button>
     </>
   );
 }

@@ -27,3 +27,13 @@ export const short = (hex: string): string => (hex.length > 14 ? `${hex.slice(0,
 
 /** Basis points as a percentage. */
 export const percent = (bps: number | null): string => (bps === null ? "not known" : `${(bps / 100).toFixed(2)} %`);
+
+/** An amount of US dollars, which is an estimate and never what is paid. */
+export function usd(value: number | null): string {
+  if (value === null) return "not known";
+  if (value > 0 && value < 0.01) return "below $0.01";
+  return value.toLocaleString("en-US", { style: "currency", currency: "USD" });
+}
+
+/** A yearly rate that is given as a fraction. */
+export const rate = (fraction: number | null): string => (fraction === null ? "not known" : `${(fraction * 100).toFixed(2)} %`);

@@ -2,7 +2,7 @@
 import { useEffect, useId, useState } from "preact/hooks";
 import { ZERO_ADDRESS } from "../../../../clients/typescript/src/comparing.js";
 import type { Answer, Quoteway } from "../../../../clients/typescript/src/index.js";
-import type { NetworkRow } from "./main.js";
+import type { NetworkRow } from "./page.js";
 import { isUnusual, plain, short } from "./text.js";
 
 type Row = Answer<"listTokens">["data"][number];
@@ -16,10 +16,12 @@ export interface Token {
   warning: string | null;
 }
 
+/** What warns of the names of a token. Null where nothing does. */
+export const warningOfName = (symbol: string, name: string): string | null => (isUnusual(symbol) || isUnusual(name) ? "unusual letters" : null);
+
 function warningOf(row: Row): string | null {
   if (row.lookAlikeOf !== null) return "looks like another token";
-  if (isUnusual(row.symbol) || isUnusual(row.name)) return "unusual letters";
-  return row.verified ? null : "not compared with the chain";
+  return warningOfName(row.symbol, row.name) ?? (row.verified ? null : "not compared with the chain");
 }
 
 const tokensOf = (rows: Row[], chainId: number): Token[] =>
@@ -104,7 +106,7 @@ export function TokenField({ label, client, network, value, onChoose }: Given) {
 }
 
 /** A token's symbol with a letter in place of a logo, and with what warns of it. */
-export function TokenName({ token }: { token: Token }) {
+export function TokenName({ token }: { token: Pick<Token, "symbol" | "address" | "warning"> }) {
   return (
     <>
       <span class="letter" aria-hidden="true">{[...token.symbol][0] ?? "?"}</span>

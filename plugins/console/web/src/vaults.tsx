@@ -1,0 +1,137 @@
+// The page of vaults: what each pays, and deposits into and redemptions from one of them.
+import { useState } from "preact/hooks";
+import { toUnits, type Schemas, type VaultQuote } from "../../../../clients/typescript/src/index.js";
+import { everyPage, useAnswer } from "./answers.js";
+import { Failure } from "./failure.js";
+import { amountOf, checkDecimals } from "./known.js";
+import { Missing } from "./missing.js";
+import { Steps, useOperation } from "./operation.js";
+import type { PageProps } from "./page.js";
+import { PlaceReview } from "./place_review.js";
+import { plain, rate, short, usd } from "./text.js";
+import { nativeOf, TokenName, warningOfName } from "./token_field.js";
+
+type Vault = Schemas["VaultEntry"];
+
+export function Vaults(props: PageProps) {
+  const { client, network, isSending } = props;
+  const { found, failure, isAsking, load } = useAnswer((signal) => everyPage((cursor) => client.call("listVaults", { query: { network: network.id, sort: "-tvlUsd", limit: 200, ...cursor } }, { signal })), []);
+  const [chosen, setChosen] = useState("");
+  const vault = found?.rows.find(({ id }) => id === chosen) ?? null;
+  return (
+    <>
+      <h2>Vaults</h2>
+      {failure !== null && <Failure error={failure} />}
+      {found === null && isAsking && <p role="status">Asking the gateway for its vaults…</p>}
+      {found && <Missing partial={found.partial} nameOf={() => plain(network.name)} />}
+      {found?.rows.length === 0 && <p role="status">There is no vault on this network.</p>}
+      {found && found.rows.length > 0 && <VaultTable rows={found.rows} chosen={chosen} isSending={isSending} onChoose={setChosen} />}
+      <button type="button" class="main" disabled={isAsking || isSending} onClick={load}>{isAsking ? "Asking…" : "Ask again"}</button>
+      {vault && <VaultForm key={vault.id} page={props} vault={vault} />}
+    </>
+  );
+}
+
+interface TableProps {
+  rows: readonly Vault[];
+  chosen: string;
+  isSending: boolean;
+  onChoose: (id: string) => void;
+}
+
+function VaultTable({ rows, chosen, isSending, onChoose }: TableProps) {
+  return (
+    <div class="table" tabIndex={0} role="region" aria-label="Vaults of the network">
+      <table>
+        <thead>
+          <tr>{["Vault", "Takes", "APY", "Holds", "State"].map((name) => <th key={name} scope="col">{name}</th>)}</tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr key={row.id}>
+              <th scope="row">
+                <button type="button" data-vault={row.id} aria-pressed={row.id === chosen} disabled={isSending} onClick={() => onChoose(row.id)}>{plain(row.name) || short(row.address)}</button>
+                <small>{`${plain(row.protocol)} ${short(row.address)}`}</small>
+              </th>
+              <td><TokenName token={{ symbol: plain(row.asset.symbol, 16), address: row.asset.address, warning: warningOfName(row.asset.symbol ?? "", row.asset.name ?? "") }} /></td>
+              <td class="amount">{rate(row.apy)}</td>
+              <td class="amount">{row.totalAssets === null ? "not known" : amountOf(row.totalAssets, row.asset)}<small>{usd(row.tvlUsd)}</small></td>
+              <td>{`${row.status}${row.preview ? ", a preview that is not live" : ""}`}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function VaultForm({ page, vault }: { page: PageProps; vault: Vault }) {
+  const { client, network, wallet, isSending } = page;
+  const native = nativeOf(network);
+  const offered = (["deposit", "redeem"] as const).filter((each) => vault.isTransactional && vault.actions.includes(each));
+  const [action, setAction] = useState<"deposit" | "redeem">(offered[0] ?? "deposit");
+  const [amount, setAmount] = useState("");
+  const [isAll, setAll] = useState(false);
+  const operation = useOperation<VaultQuote>(page, client.vaults.act);
+  const { forget } = operation;
+  const token = action === "deposit" ? vault.asset : vault.share;
+  const takesAll = action === "redeem" && isAll;
+  const ask = (event: Event) => {
+    event.preventDefault();
+    operation.ask("Asking for a quote…", async (address) => {
+      const given = { address, asset: token.address };
+      const typed = () => toUnits(amount.trim(), token.decimals);
+      const found = await client.vaults.quote(vault.id, action === "deposit" ? { ...given, action, amount: typed() } : { ...given, action, amount: takesAll ? "max" : typed() });
+      for (const each of [vault.asset, vault.share]) checkDecimals(each, found);
+      return found;
+    });
+  };
+  return (
+    <section aria-label="Deposit or redeem">
+      <h2>{plain(vault.name) || short(vault.address)}</h2>
+      <p><code>{vault.address}</code></p>
+      {vault.warnings.length > 0 && <ul class="notice">{vault.warnings.map(({ message }, index) => <li key={index}>{plain(message, 300)}</li>)}</ul>}
+      {offered.length === 0 && <p role="status">This gateway takes no deposits into the vault and no redemptions from it.</p>}
+      {offered.length > 0 && (
+        <form onSubmit={ask}>
+          <fieldset disabled={isSending}>
+            <label>
+              Action
+              <select value={action} onChange={(event) => { setAction(event.currentTarget.value as "deposit" | "redeem"); setAll(false); forget(); }}>
+                {offered.map((each) => <option key={each} value={each}>{each === "deposit" ? "Deposit" : "Redeem"}</option>)}
+              </select>
+            </label>
+            {action === "redeem" && (
+              <label class="consent">
+                <input type="checkbox" checked={isAll} onChange={(event) => { setAll(event.currentTarget.checked); forget(); }} /> All shares
+              </label>
+            )}
+            {!takesAll && (
+              <label>
+                {`Amount of ${plain(token.symbol, 16) || short(token.address)}`}
+                <input inputMode="decimal" autoComplete="off" required pattern="[0-9]+(\.[0-9]+)?" title="a decimal number such as 1.5" value={amount} onInput={(event) => { setAmount(event.currentTarget.value); forget(); }} />
+              </label>
+            )}
+            <button type="submit" disabled={!wallet || operation.busy !== ""}>Get a quote</button>
+            {!wallet && <p role="status">A wallet is needed: install one that announces itself to pages (EIP-6963).</p>}
+          </fieldset>
+        </form>
+      )}
+      <Steps operation={operation} native={native} review={(quote) => <PlaceReview quote={quote} native={native}><Terms quote={quote} /></PlaceReview>} />
+    </section>
+  );
+}
+
+function Terms({ quote: { vault, lockSeconds, feesBps } }: { quote: VaultQuote }) {
+  const fee = (bps: number | null | undefined) => (bps == null ? "not known" : `${bps} basis points`);
+  return (
+    <>
+      <dt>Share price</dt>
+      <dd data-part="price">{vault?.sharePrice == null ? "not known" : `${plain(vault.sharePrice)} ${plain(vault.asset.symbol, 16)}`}</dd>
+      <dt>Fees of the vault</dt>
+      <dd>{`on a deposit ${fee(feesBps?.entry)}, on a redemption ${fee(feesBps?.exit)}`}</dd>
+      <dt>Locked for</dt>
+      <dd>{lockSeconds == null ? "not known" : `${lockSeconds} seconds`}</dd>
+    </>
+  );
+}
