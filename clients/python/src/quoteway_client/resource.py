@@ -15,6 +15,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 Row_co = TypeVar("Row_co", covariant=True)
 Row = TypeVar("Row")
+PageT = TypeVar("PageT", bound="Page[Any]")
 
 
 class Runner(Protocol):
@@ -101,7 +102,7 @@ class Rows(Generic[Row]):
         while call is not None:
             page = self._client.run(self._client.gateway.call(call))
             yield page
-            call = _after(call, page)
+            call = next_page(call, page)
 
 
 class AsyncRows(Generic[Row]):
@@ -121,7 +122,7 @@ class AsyncRows(Generic[Row]):
         while call is not None:
             page = await self._client.run(self._client.gateway.call(call))
             yield page
-            call = _after(call, page)
+            call = next_page(call, page)
 
 
 def Listed(  # noqa: N802
@@ -148,8 +149,8 @@ def AsyncListed(  # noqa: N802
     return method
 
 
-def _after(call: Call[Page[Row]], page: Page[Row]) -> Call[Page[Row]] | None:
-    """The call of the page after ``page``; None where it is the last. Raises ``UnexpectedAnswer``."""
+def next_page(call: Call[PageT], page: Page[Any]) -> Call[PageT] | None:
+    """Returns the call of the page after ``page``; None where it is the last. Raises ``UnexpectedAnswer``."""
     if page.next_cursor is None:
         return None
     if page.next_cursor == (call.query or {}).get("cursor"):

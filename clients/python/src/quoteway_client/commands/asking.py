@@ -14,11 +14,17 @@ from quoteway_client.client import Quoteway
 from quoteway_client.commands.text import harmless
 from quoteway_client.errors import ApiError, ConnectionFailed, Mismatch, QuotewayError, UnexpectedAnswer
 from quoteway_client.exchange import Answered, Retrying
+from quoteway_client.resource import next_page
 
 if TYPE_CHECKING:
     from quoteway_client.calls import Call
+    from quoteway_client.resource import Page
+
+MOST_PAGES = 100
+"""Pages of a list that are read: one that does not end must not keep a command running."""
 
 T = TypeVar("T")
+PageT = TypeVar("PageT", bound="Page[Any]")
 F = TypeVar("F", bound=Callable[..., Any])
 
 REFUSED = 1
@@ -47,6 +53,20 @@ class Asking:
     def answer(self, call: Call[T]) -> Answered[T]:
         """Returns the answer to a call, compared with the request where the client does that."""
         return self.client.run(self.client.gateway.answered(call))
+
+    def pages(self, call: Call[PageT]) -> Iterator[Answered[PageT]]:
+        """Yields the pages of a list, from that of the call on. Raises ``UnexpectedAnswer`` for a list that
+        does not end.
+        """
+        following: Call[PageT] | None = call
+        for _ in range(MOST_PAGES):
+            if following is None:
+                return
+            page = self.answer(following)
+            yield page
+            following = next_page(following, page.model)
+        if following is not None:
+            raise UnexpectedAnswer(f"the list has more than {MOST_PAGES} pages: name a network", 200)
 
 
 def gateway_options(command: F) -> F:

@@ -46,8 +46,15 @@ def amount(units: int, token: TokenRef) -> str:
     """Returns an amount of base units in whole tokens, exactly, with the symbol."""
     if not 0 <= token.decimals <= MAX_DECIMALS:
         return f"{units} base units of {symbol(token)}"
+    return f"{quantity(units, token)} {symbol(token)}"
+
+
+def quantity(units: int, token: TokenRef) -> str:
+    """Returns an amount of base units in whole tokens, exactly, without the symbol."""
+    if not 0 <= token.decimals <= MAX_DECIMALS:
+        return f"{units} base units"
     whole, point, fraction = from_units(units, token.decimals).partition(".")
-    return f"{int(whole):,}{point}{fraction} {symbol(token)}"
+    return f"{int(whole):,}{point}{fraction}"
 
 
 def usd(value: float | None) -> str:
@@ -84,7 +91,7 @@ def show_table(rows: Sequence[Sequence[str]]) -> None:
     for row in rows:
         for line in wrapped(_joined(row[:-1], columns), width):
             click.echo(line)
-        for line in wrapped(row[-1], width - len(_GAP)):
+        for line in wrapped(row[-1], width - len(_GAP)) if row[-1] else ():
             click.echo(_GAP + line)
 
 
