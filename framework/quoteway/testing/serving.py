@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 
 if TYPE_CHECKING:
+    from quoteway.config.limits import LimitsConfig
     from quoteway.config.model import Config
     from quoteway.engine.gateway import Gateway
 
@@ -87,7 +88,7 @@ async def served(
     """
     from aiohttp import web
 
-    from quoteway.config.model import Config, LimitsConfig, QuotesConfig, ServerConfig
+    from quoteway.config.model import Config, QuotesConfig, ServerConfig
     from quoteway.engine.gateway import Gateway
     from quoteway.server.serve import make_runner
     from quoteway.testing.fakes import pinned

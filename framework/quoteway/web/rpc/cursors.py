@@ -162,16 +162,17 @@ class ValkeyCursors:
     return 1
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, prefix: str) -> None:
         self._client = shared_store(url)
+        self._prefix = f"{prefix}/filter/"
 
     async def load(self, key: str) -> Row | None:
-        version, content = await self._client.hmget(f"quoteway/filter/{key}", "v", "c")
+        version, content = await self._client.hmget(self._prefix + key, "v", "c")
         return None if version is None or content is None else (int(version), bytes(content))
 
     async def save(self, key: str, version: int, content: bytes, lifetime_s: float) -> bool:
         arguments = str(version), content, round(lifetime_s * 1_000)
-        return bool(await self._client.eval(self._SCRIPT, 1, f"quoteway/filter/{key}", *arguments))
+        return bool(await self._client.eval(self._SCRIPT, 1, self._prefix + key, *arguments))
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -227,7 +228,7 @@ def open_cursors(config: Config) -> Cursors:
     url = store.reveal() if isinstance(store, Secret) else store
     if not url.startswith("memory"):
         try:
-            return Cursors(ValkeyCursors(url))
+            return Cursors(ValkeyCursors(url, config.limits.prefix))
         except ImportError:
             log.error(
                 "limits.store is a server, and its client is not installed: pip install quoteway[valkey]"
