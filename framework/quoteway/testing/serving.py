@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import aiohttp
 
 if TYPE_CHECKING:
-    from quoteway.config.limits import LimitsConfig
     from quoteway.config.model import Config
     from quoteway.engine.gateway import Gateway
 
@@ -88,6 +87,7 @@ async def served(
     """
     from aiohttp import web
 
+    from quoteway.config.limits import LimitsConfig
     from quoteway.config.model import Config, QuotesConfig, ServerConfig
     from quoteway.engine.gateway import Gateway
     from quoteway.server.serve import make_runner

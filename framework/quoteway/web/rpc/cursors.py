@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 
 from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
+from quoteway.host.shared_file import open_shared
 from quoteway.host.shared_store import shared_store
 from quoteway.secrets import Secret
 
@@ -113,17 +114,14 @@ class FileCursors:
 
     def _open(self) -> sqlite3.Connection:
         if self._opened is None:
-            opened = sqlite3.connect(
-                self._path, timeout=_TIMEOUT_S, isolation_level=None, check_same_thread=False
-            )
-            # The file ends with the run, so a crash of the machine need not be survived.
-            opened.execute("pragma journal_mode = wal")
-            opened.execute("pragma synchronous = off")
-            opened.execute(
+            self._opened = open_shared(
+                self._path,
+                _TIMEOUT_S,
+                # The file ends with the run, so a crash of the machine need not be survived.
+                "pragma synchronous = off",
                 "create table if not exists filters"
-                " (key text primary key, version integer, content blob, ends real) without rowid"
+                " (key text primary key, version integer, content blob, ends real) without rowid",
             )
-            self._opened = opened
         return self._opened
 
     def _load(self, key: str) -> Any:
