@@ -175,10 +175,17 @@ def readiness() -> str:
 def settings() -> str:
     """Every section of the configuration: keys, accepted values, defaults, meanings."""
     from quoteway.config import loading, model
+    from quoteway.config.keys import NamedKey
+    from quoteway.config.limits import TierConfig
     from quoteway.config.network import NetworkConfig
 
     lines = ["# Settings\n", _markdown(inspect.getdoc(loading) or "") + "\n"]
-    named = (("providers.<id>", model.ProviderConfig), ("networks.<slug>", NetworkConfig))
+    named = (
+        ("auth.keys", NamedKey),
+        ("limits.tiers.<name>", TierConfig),
+        ("providers.<id>", model.ProviderConfig),
+        ("networks.<slug>", NetworkConfig),
+    )
     for name, section in (*loading.SECTIONS.items(), *named):
         lines.append(f"## `[{name}]`\n\n{_markdown(inspect.getdoc(section) or '')}\n")
         lines.append("| key | values | default | meaning |\n|---|---|---|---|")
@@ -297,6 +304,8 @@ def _values(field: Any) -> str:
         "RequiredField": '`"any"`, `"all"` or list',
         "Listing": "list",
         "StoreField": "string or secret",
+        "MomentField": "moment with offset",
+        "Tables": "tables",
     }
     kind = field.__class__.__name__
     name = names.get(kind, kind.removesuffix("Field").lower())

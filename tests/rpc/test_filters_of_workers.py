@@ -111,7 +111,8 @@ async def test_replicas_share_a_server(clock, chain, tmp_path, unused_tcp_port):
         stdout=asyncio.subprocess.DEVNULL,
     )
     replicas = [
-        worker(clock, Cursors(ValkeyCursors(f"redis://127.0.0.1:{unused_tcp_port}/0"))) for _ in range(2)
+        worker(clock, Cursors(ValkeyCursors(f"redis://127.0.0.1:{unused_tcp_port}/0", "mine")))
+        for _ in range(2)
     ]
     try:
         async with asyncio.timeout(60):

@@ -1,9 +1,12 @@
 """WebSocket at the path of the JSON-RPC proxy: who connects, calls, limits, closing."""
 
 import asyncio
+import datetime
+import hashlib
 import json
 
 import pytest
+from quoteway.config.keys import NamedKey
 from quoteway.config.model import AuthConfig, LimitsConfig
 from quoteway.errors import RpcError, UpstreamError
 from quoteway.secrets import Secret
@@ -124,6 +127,18 @@ async def test_an_api_key_is_required_where_one_is_for_calls(serve_sockets):
     assert await room.refused(headers={"Authorization": "Bearer wrong"}) == 401
     client = await room.connect(headers={"Authorization": f"Bearer {KEY}"})
     assert await client.result("eth_chainId") == "0x7a69"
+
+
+async def test_a_connection_is_closed_when_its_key_expires(serve_sockets):
+    ends = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=3)
+    digest = hashlib.sha256(KEY.encode()).hexdigest()
+    room = await serve_sockets(auth=AuthConfig(keys=(NamedKey("bot", sha256=digest, expires=ends),)))
+    headers = {"Authorization": f"Bearer {KEY}"}
+    client = await room.connect(headers=headers)
+    assert await client.result("eth_chainId") == "0x7a69"
+    assert await client.closed() == 1008
+    assert datetime.datetime.now(datetime.UTC) >= ends
+    assert await room.refused(headers=headers) == 401
 
 
 async def test_paths_without_a_chain_are_refused_before_the_upgrade(serve_sockets):

@@ -1,8 +1,11 @@
 """Live answers: heads and their ids, limits, slow clients and ends, on a chain that a test moves."""
 
 import asyncio
+import datetime
+import hashlib
 
 import pytest
+from quoteway.config.keys import NamedKey
 from quoteway.config.model import AuthConfig, LimitsConfig
 from quoteway.secrets import Secret
 from quoteway.web.http.event_stream import Event
@@ -342,6 +345,19 @@ async def test_a_key_is_needed_as_everywhere_and_never_in_the_url(open_room, ref
     refused(await room.api.get(f"/v2/stream?heads=seven&key={KEY}"), 401, "unauthorized")
     client = await room.follow(headers={"Authorization": f"Bearer {KEY}"}, heads=["seven"])
     assert (await client.next()).name == "head"
+
+
+async def test_a_stream_ends_when_its_key_expires(open_room, refused):
+    ends = datetime.datetime.now(datetime.UTC) + datetime.timedelta(seconds=3)
+    digest = hashlib.sha256(KEY.encode()).hexdigest()
+    room = await open_room(auth=AuthConfig(keys=(NamedKey("bot", sha256=digest, expires=ends),)))
+    headers = {"Authorization": f"Bearer {KEY}"}
+    client = await room.follow(headers=headers, heads=["seven"])
+    *_, end = await client.rest()
+    assert end.data == {"reason": "lifetime", "reconnect": True}
+    assert datetime.datetime.now(datetime.UTC) >= ends
+    answer = await room.api.get("/v2/stream?heads=seven", headers=headers)
+    refused(answer, 401, "unauthorized")
 
 
 async def test_each_topic_counts_as_a_request_and_pages_of_allowed_origins_may_read(

@@ -11,6 +11,8 @@ A file, a network (``[networks.<slug>]``), a host that other machines can reach,
 
 from __future__ import annotations
 
+import datetime
+import hashlib
 import ipaddress
 import os
 import re
@@ -26,8 +28,10 @@ from urllib.parse import urlsplit
 from marshmallow import ValidationError
 
 from quoteway.config.fields import Table, load_section
+from quoteway.config.keys import NamedKey
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError
+from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
 from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
@@ -80,6 +84,7 @@ def load_config(
     config = replace(_checked(tree, path), embedded=False, worker=_worker_index(environ))
     if len({key.id for key in config.quotes.keys}) != len(config.quotes.keys):
         raise ConfigError(f"{path or 'environment'}: quotes.keys: every id must be unique")
+    _check_keys(config, path)
     sign = _sign_of_deployment(config)
     if sign is not None:
         if not config.quotes.keys:
@@ -93,6 +98,24 @@ def load_config(
     if "drain_s" not in tree.get("server", {}):
         config = replace(config, server=replace(config.server, drain_s=0.0))
     return replace(config, embedded=True, run_key=_run_key(environ))
+
+
+def _check_keys(config: Config, path: Path | None) -> None:
+    """Raises ``ConfigError`` for two API keys of one name or value, and for a tier that has no limits."""
+    named = [key for key in config.auth.keys if isinstance(key, NamedKey)]
+    digests = [hashlib.sha256(secret.reveal().encode()).hexdigest() for secret in config.auth.secrets]
+    digests += [key.sha256 for key in named if key.sha256 is not None]
+    if len({key.name for key in named}) != len(named):
+        raise ConfigError(f"{path or 'environment'}: auth.keys: every name must be unique")
+    if len(set(digests)) != len(digests):
+        raise ConfigError(f"{path or 'environment'}: auth.keys: two of the keys are the same one")
+    for key in named:
+        if key.tier is not None and key.tier not in config.limits.tiers:
+            hint = suggestion(key.tier, sorted(config.limits.tiers))
+            text = (
+                f"auth.keys: {key.name} is of the tier {key.tier}, which [limits.tiers] does not have.{hint}"
+            )
+            raise ConfigError(f"{path or 'environment'}: {text}")
 
 
 def load_selection(path: Path | None = None, environ: Mapping[str, str] = os.environ) -> Config:
@@ -243,6 +266,8 @@ def _show(value: Any, key: str = "") -> Any:
         cordoned = f"cordoned: {value.cordoned}" if value.cordoned else ""
         more = ", ".join(filter(None, (value.name, tier, cordoned)))
         return shown_url(value.url) + (f" ({more})" if more else "")
+    if isinstance(value, datetime.datetime):
+        return value.isoformat()
     if isinstance(value, Mapping):
         return {str(name): _show(member, str(name)) for name, member in value.items()}
     if isinstance(value, tuple | list):

@@ -15,6 +15,8 @@ from marshmallow import fields
 
 from quoteway.config import fields as kinds
 from quoteway.config.fields import Listing, Table, choice, flag, integer, seconds, setting, table, text
+from quoteway.config.keys import AuthConfig, api_key_field
+from quoteway.config.limits import LimitsConfig
 from quoteway.config.network import NetworkConfig
 from quoteway.config.policy import PolicyConfig
 from quoteway.config.stream import StreamConfig
@@ -25,10 +27,6 @@ MIN_KEY_BYTES = 32
 MIN_KEY_BITS = 192
 """What a signing key must measure by ``secrets.measured_bits``. 20,000 keys of ``openssl rand -hex 16``
 measured 232 or more, words and runs repeated to the same length 128 or less."""
-
-MIN_API_KEY_BYTES = 16
-MIN_API_KEY_BITS = 112
-"""As ``MIN_KEY_BITS``, for API keys. 20,000 random keys of 16 letters and digits measured 128 or more."""
 
 AccessLog = Literal["all", "errors"]
 LogFormat = Literal["auto", "json", "console"]
@@ -121,7 +119,7 @@ class ServerConfig:
         integer(1_048_576, 4_294_967_296), "Memory that their recordings may take.", 67_108_864
     )
     capture_key: Secret | None = setting(
-        SecretField(validate=kinds.strong(MIN_API_KEY_BYTES, MIN_API_KEY_BITS), allow_none=True),
+        api_key_field(allow_none=True),
         "Bearer token of `/operator/captures`, for operators only. A deployment needs one for `capture`.",
         None,
     )
@@ -131,27 +129,6 @@ class ServerConfig:
         """Returns the networks of a ``ready_when`` list, each with a capability; "" for the network."""
         listed = () if isinstance(self.ready_when, str) else self.ready_when
         return tuple((slug, capability) for slug, _, capability in (each.partition(":") for each in listed))
-
-
-@dataclass(frozen=True, slots=True)
-class LimitsConfig:
-    """Requests per caller, in three groups. As many may come at once, and come back evenly.
-    Callers at loopback addresses have ten times as many in the embedded default.
-
-    A right key is served although its address has sent wrong ones: nobody can lock out others behind one
-    proxy.
-    """
-
-    enabled: bool = setting(flag(), "Whether requests are limited.", True)
-    quotes: str = setting(kinds.rate(), "Quotes and actions.", "60/minute")
-    catalog: str = setting(kinds.rate(), "Lists, series and all other reads.", "300/minute")
-    rpc: str = setting(kinds.rate(), "Calls of the JSON-RPC proxy; costly ones count as five.", "600/minute")
-    wrong_keys: str = setting(kinds.rate(), "401 answers per client address; the next are 429.", "10/minute")
-    store: Secret | str = setting(
-        kinds.StoreField(memory=True),
-        "Where limits and filter positions are kept: `memory://` or a Valkey/Redis URL.",
-        "memory://",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,20 +293,6 @@ class PluginsConfig:
         seconds(0.5, 600),
         "Time after which a process that does not answer is killed.",
         10.0,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class AuthConfig:
-    """API keys.
-
-    A key has at least 16 bytes and compresses to no less than 112 bits. ``openssl rand -hex 32`` makes one.
-    """
-
-    keys: tuple[Secret, ...] = setting(
-        Listing(SecretField(validate=kinds.strong(MIN_API_KEY_BYTES, MIN_API_KEY_BITS))),
-        "With keys, every `/v2` request needs one of them as a Bearer token.",
-        (),
     )
 
 

@@ -16,6 +16,7 @@ from typing import Any, Final, TypeVar
 from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError, UpstreamError
+from quoteway.host.shared_file import open_shared
 from quoteway.host.shared_store import shared_store
 from quoteway.plugin_store import MOST_KEYS, Rows
 from quoteway.secrets import Secret
@@ -133,20 +134,13 @@ class FileRows:
 
     def _open(self) -> sqlite3.Connection:
         if self._opened is None:
-            opened = sqlite3.connect(
-                self._path, timeout=_TIMEOUT_S, isolation_level=None, check_same_thread=False
+            self._opened = open_shared(
+                self._path,
+                _TIMEOUT_S,
+                "pragma synchronous = normal",
+                "create table if not exists plugin_values (plugin text, key text, value blob, ends real,"
+                " primary key (plugin, key)) without rowid",
             )
-            try:
-                opened.execute("pragma journal_mode = wal")
-                opened.execute("pragma synchronous = normal")
-                opened.execute(
-                    "create table if not exists plugin_values (plugin text, key text, value blob, ends real,"
-                    " primary key (plugin, key)) without rowid"
-                )
-            except sqlite3.Error:
-                opened.close()
-                raise
-            self._opened = opened
         return self._opened
 
 

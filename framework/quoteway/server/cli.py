@@ -17,6 +17,7 @@ from quoteway.errors import ConfigError
 from quoteway.server.client_commands import client_command, client_commands
 from quoteway.server.deployment_commands import config, doctor
 from quoteway.server.describe_command import describe
+from quoteway.server.key_commands import keys
 from quoteway.server.new_plugin import KINDS, write_plugin
 from quoteway.server.options import CONFIG_OPTION, configured, quiet
 from quoteway.server.plugin_commands import PluginCommandRunner
@@ -279,4 +280,5 @@ main.add_command(replay)
 main.add_command(trace)
 main.add_command(config)
 main.add_command(doctor)
+main.add_command(keys)
 main.add_command(policy)

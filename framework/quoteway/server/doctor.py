@@ -30,8 +30,9 @@ async def examine(config_path: Path | None, url: str | None = None) -> list[Find
     findings, headers = [machine_checks.versions()], dict[str, str]()
     try:
         config = load_config(config_path)
-        if config.auth.keys:
-            headers["Authorization"] = f"Bearer {config.auth.keys[0].reveal()}"
+        for secret in config.auth.secrets[:1]:
+            headers["Authorization"] = f"Bearer {secret.reveal()}"
+        findings += machine_checks.api_keys(config)
         findings += await _deployment(config)
         if url is None:
             findings += machine_checks.ports(config)

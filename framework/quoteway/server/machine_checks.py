@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from quoteway.config.keys import NamedKey
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError, UpstreamError
 from quoteway.host.shared_store import shared_store
@@ -19,6 +20,7 @@ from quoteway.secrets import Secret
 from quoteway.server.endpoint_checks import Node
 from quoteway.server.findings import Finding
 
+EXPIRES_SOON_S: Final = 14 * 86_400.0
 AHEAD_S: Final = 2.0
 """How far in the future the timestamp of a newest block may be: clocks of producers differ a little."""
 _LIBRARIES: Final = ("aiohttp", "pluggy", "marshmallow", "eth-abi")
@@ -29,6 +31,19 @@ def versions() -> Finding:
     found = [f"{name} {importlib.metadata.version(name)}" for name in ("quoteway", *_LIBRARIES)]
     python = f"Python {platform.python_version()} on {platform.platform()}, SQLite {sqlite3.sqlite_version}"
     return Finding("ok", "versions", ", ".join([*found, python]))
+
+
+def api_keys(config: Config) -> Iterator[Finding]:
+    """Looks for API keys that have expired, or will soon."""
+    now = time.time()
+    for key in config.auth.keys:
+        if not isinstance(key, NamedKey) or key.expires is None:
+            continue
+        left_s, at = key.expires.timestamp() - now, key.expires.isoformat(timespec="seconds")
+        if left_s < EXPIRES_SOON_S:
+            text = f"expired at {at}: its requests are refused" if left_s <= 0 else f"expires at {at}"
+            remedy = "`quoteway keys new` makes another; remove this one from [[auth.keys]] then"
+            yield Finding("warn", f"API key {key.name}", f"{text}. {remedy}")
 
 
 def ports(config: Config) -> Iterator[Finding]:

@@ -15,7 +15,8 @@ from aiohttp import web
 from marshmallow import ValidationError
 
 from quoteway.config.fields import load_section
-from quoteway.config.model import Config, LimitsConfig, PluginsConfig, ServerConfig, SigningKey
+from quoteway.config.limits import LimitsConfig
+from quoteway.config.model import Config, PluginsConfig, ServerConfig, SigningKey
 from quoteway.config.network import NetworkConfig
 from quoteway.engine.bundles import PUBLIC_KEY, PUBLIC_KEY_ID, Bundle, BundleError
 from quoteway.engine.gateway import Gateway

@@ -47,7 +47,8 @@ def _secrets(config: Config) -> Iterator[str]:
             yield from (*_parts_of(endpoint.url), *_parts_of(endpoint.ws))
             for value in endpoint.headers.values():
                 yield from (value, value.rpartition(" ")[2])  # "Bearer x" and x
-    keys = (config.auth.keys, *(key.secret for key in config.quotes.keys), config.run_key)
+    signing = (*(key.secret for key in config.quotes.keys), config.run_key)
+    keys = (*signing, config.auth.secrets, config.server.capture_key)
     for secret in leaves((*keys, config.limits.store, config.policy.store, config.plugin_sections)):
         if isinstance(secret, Secret):
             yield secret.reveal()

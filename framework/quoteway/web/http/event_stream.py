@@ -125,7 +125,7 @@ class EventStream(web.StreamResponse):
 
     ``open_queue`` gives the queue, and is left when the stream ends, however it does. Until then nothing is
     held for the stream: it begins when the headers of the response have been sent. ``at_end`` makes the event
-    of the end of its lifetime.
+    of the end of its lifetime, which is ``left_s`` at most.
     """
 
     def __init__(
@@ -134,12 +134,14 @@ class EventStream(web.StreamResponse):
         at_end: Callable[[], Event],
         config: StreamConfig,
         metrics: StreamMetrics,
+        left_s: float | None = None,
     ) -> None:
         super().__init__(headers=HEADERS)
         self._open_queue = open_queue
         self._at_end = at_end
         self._config = config
         self._metrics = metrics
+        self._lifetime_s = config.lifetime_s if left_s is None else min(config.lifetime_s, left_s)
         self.force_close()  # a proxy must not send the next request to a replica that stops
 
     async def write_eof(self, data: bytes = b"") -> None:
@@ -165,7 +167,7 @@ class EventStream(web.StreamResponse):
         config, loop = self._config, asyncio.get_running_loop()
         transport.set_write_buffer_limits(high=config.queue_bytes)
         connection.on_lost = queue.lose
-        ends_at = loop.time() + config.lifetime_s
+        ends_at = loop.time() + self._lifetime_s
         retry_ms = int(1_000 * config.retry_s * random.uniform(0.5, 1.5))  # noqa: S311 - spreads them in time
         await self._write(connection, queue, b"retry: %d\n\n" % retry_ms)
         while True:

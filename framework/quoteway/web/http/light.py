@@ -23,10 +23,13 @@ from aiohttp.helpers import rfc822_formatted_time
 from aiohttp.http import HttpVersion11
 from multidict import MultiMapping
 
+from quoteway.errors import GatewayError
 from quoteway.telemetry.tracing import continue_trace, traceparent
+from quoteway.web.http.api_keys import ApiKey
 from quoteway.web.http.cache import ALWAYS
+from quoteway.web.http.envelope import error_response
 from quoteway.web.http.limits import Counted
-from quoteway.web.http.middleware import Middleware, new_request_id, request_id_of
+from quoteway.web.http.middleware import Middleware, Told, new_request_id, request_id_of
 from quoteway.web.http.operation import NO_STORE, Operation
 
 if TYPE_CHECKING:
@@ -55,8 +58,8 @@ class Head:
     number: int
     size: int
     headers: MultiMapping[str] = field(repr=False)
-    key: str | None
-    """What a request with its API key is counted under; None where no keys are configured."""
+    key: ApiKey | None
+    """Its API key, which had not expired; None where no keys are configured."""
     origin: str
     """The lines of an answer for a page of another origin."""
     own_id: str | None
@@ -77,6 +80,13 @@ class Asked:
     trace: str | None
     counted: Counted | None
     started: float
+    error: GatewayError | None = None
+
+    @property
+    def told(self) -> Told:
+        """What the access log says of it."""
+        key = self.head.key
+        return Told(caller=None if key is None else key.caller, error=self.error)
 
 
 class LightPath:
@@ -108,7 +118,7 @@ class LightPath:
         head = self._heads.get(text)
         if head is None:
             head = self._read(connection, text)
-        if head is None or len(data) - end != head.size:
+        if head is None or len(data) - end != head.size or (head.key is not None and head.key.is_over):
             return False
         self._serve(connection, head, data[end:])
         return True
@@ -131,8 +141,8 @@ class LightPath:
         )
         if not plain or not 0 < int(size) <= self._body_limit or not self._middleware.hosts.serve(headers):
             return None
-        key = None
-        if self._middleware.has_keys and (key := self._middleware.key_of(headers)) is None:
+        key = self._middleware.keys.find(headers)
+        if self._middleware.keys and key is None:
             return None
         own_id, given = headers.get("X-Request-ID"), headers.get("traceparent")
         origin = _lines(self._middleware.allowed_origin("POST", headers))
@@ -150,7 +160,8 @@ class LightPath:
         request_id = new_request_id() if head.own_id is None else request_id_of(head.own_id)
         counted: Counted | None = None
         if middleware.limiter is not None:
-            caller = head.key or middleware.callers.at(connection.remote, head.headers)
+            key = head.key
+            caller = key.caller if key is not None else middleware.callers.at(connection.remote, head.headers)
             counted = Counted(middleware.limiter, self._group, caller)
         trace = None if head.trace is None else continue_trace(head.trace)
         asked = Asked(connection, head, request_id, trace, counted, started)
@@ -161,7 +172,8 @@ class LightPath:
             else:
                 answer = self._once_counted(counted, head.number, body, request_id)
         except Exception as error:
-            answer = middleware.failure(error, self._route, request_id)
+            asked.error = middleware.failed(error, self._route, request_id)
+            answer = error_response(asked.error, request_id)
         connection.taken()
         if isinstance(answer, bytes):
             connection.send(self._written(asked, answer))
@@ -183,7 +195,8 @@ class LightPath:
         try:
             found = answer if isinstance(answer, web.Response) else await self._middleware.in_time(answer)
         except Exception as error:
-            found = self._middleware.failure(error, self._route, asked.request_id)
+            asked.error = self._middleware.failed(error, self._route, asked.request_id)
+            found = error_response(asked.error, asked.request_id)
         finally:
             load.under_way -= 1
         connection = asked.connection
@@ -207,7 +220,9 @@ class LightPath:
             f"{_OK}X-Request-ID: {asked.request_id}\r\n{_ALWAYS}{limits}{trace}{asked.head.origin}"
             f"Content-Length: {len(body)}\r\nDate: {rfc822_formatted_time()}\r\n\r\n"
         )
-        self._middleware.answered(self._route, "POST", 200, asked.started, asked.request_id, asked.trace)
+        self._middleware.answered(
+            self._route, "POST", 200, asked.started, asked.request_id, asked.trace, asked.told
+        )
         return head.encode() + body
 
     def _written_response(self, asked: Asked, response: web.Response) -> bytes:
@@ -216,7 +231,7 @@ class LightPath:
         middleware.complete(response, asked.request_id, asked.counted, asked.trace)
         headers.extend(middleware.allowed_origin("POST", asked.head.headers))
         middleware.answered(
-            self._route, "POST", response.status, asked.started, asked.request_id, asked.trace
+            self._route, "POST", response.status, asked.started, asked.request_id, asked.trace, asked.told
         )
         body = response.body
         if response.status != 204:

@@ -7,14 +7,15 @@ import logging
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 
 from aiohttp import web
 from multidict import MultiMapping
 
-from quoteway.config.model import LimitsConfig
+from quoteway.config.limits import LimitsConfig, TierConfig
 from quoteway.errors import RateLimited
 from quoteway.web.http.buckets import Bound, Buckets, SharedBuckets, Spent, open_store
 
@@ -30,11 +31,31 @@ LOCAL_FACTOR = 10
 """Times the limits that programs of the same machine have in the embedded default."""
 
 
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """The limits of some callers, by group, and the ``RateLimit-Policy`` header of each."""
+
+    bounds: Mapping[str, Bound]
+    policies: Mapping[str, str]
+
+    @classmethod
+    def of(cls, bounds: Mapping[str, Bound]) -> _Limits:
+        return cls(bounds, {group: _policy(group, bound) for group, bound in bounds.items()})
+
+    def times(self, factor: int) -> _Limits:
+        return self.of({group: bound.times(factor) for group, bound in self.bounds.items()})
+
+    def changed(self, tier: TierConfig) -> _Limits:
+        own = {group: getattr(tier, group, None) for group in self.bounds}
+        return self.of({**self.bounds, **{group: Bound.of(rate) for group, rate in own.items() if rate}})
+
+
 class Limiter:
     """Counts requests per caller and group in token buckets. A store that fails lets requests pass uncounted,
     and the log says so.
 
-    With ``local``, callers at loopback addresses have ``LOCAL_FACTOR`` times the limits. Headers are those of
+    With ``local``, callers at loopback addresses have ``LOCAL_FACTOR`` times the limits. ``tiers`` names the
+    tiers of callers, whose limits count instead. Headers are those of
     draft-ietf-httpapi-ratelimit-headers-11. ``decisions`` counts requests by group and decision (``granted``,
     ``refused``, ``uncounted``), and ``store_failures`` failed calls of a store.
     """
@@ -44,12 +65,14 @@ class Limiter:
         config: LimitsConfig,
         *,
         local: bool = False,
+        tiers: Mapping[str, str] = MappingProxyType({}),
         storage: Buckets | SharedBuckets | None = None,
     ) -> None:
-        usual = {group: Bound.of(getattr(config, group)) for group in _COUNTED}
-        nearby = {group: bound.times(LOCAL_FACTOR) for group, bound in usual.items()}
-        self._bounds = usual, nearby
-        self._policies = tuple({name: _policy(name, each[name]) for name in each} for each in self._bounds)
+        self._usual = _Limits.of({group: Bound.of(getattr(config, group)) for group in _COUNTED})
+        self._nearby = self._usual.times(LOCAL_FACTOR)
+        of_tiers = {name: self._usual.changed(tier) for name, tier in config.tiers.items()}
+        self._of_callers = {caller: of_tiers[tier] for caller, tier in tiers.items()}
+        self._prefix = config.prefix
         self._serves_local = local
         self._storage = storage or open_store(config.store)
         self._paused_until = 0.0
@@ -58,14 +81,14 @@ class Limiter:
 
     def policy_of(self, group: str, caller: str) -> str:
         """Returns the ``RateLimit-Policy`` header."""
-        return self._policies[self._is_local(caller)][group]
+        return self._limits_of(caller).policies[group]
 
     def take_here(self, group: str, caller: str, requests: int = 1, taken: int = 0) -> str | None:
         """Counts as ``take`` does where that needs no waiting; None where a store has to be asked."""
         if not isinstance(self._storage, Buckets):
             return None
         bound = self._bound_of(group, caller)
-        spent = self._storage.spend(_key(group, caller), bound, requests)
+        spent = self._storage.spend(self._key(group, caller), bound, requests)
         self._note(group, requests, spent.granted)
         if not spent.granted:
             raise self._error(group, caller, spent, requests, taken)
@@ -98,7 +121,7 @@ class Limiter:
     async def _spend(
         self, group: str, caller: str, requests: int, *, taken: int = 0, partly: bool = False
     ) -> tuple[int, str, RateLimited | None]:
-        bound, key = self._bound_of(group, caller), _key(group, caller)
+        bound, key = self._bound_of(group, caller), self._key(group, caller)
         if isinstance(self._storage, Buckets):
             spent = self._storage.spend(key, bound, requests, partly=partly)
         else:
@@ -131,7 +154,14 @@ class Limiter:
         return self._serves_local and (caller.startswith("127.") or caller == _IPV6_LOOPBACK)
 
     def _bound_of(self, group: str, caller: str) -> Bound:
-        return self._bounds[self._is_local(caller)][group]
+        return self._limits_of(caller).bounds[group]
+
+    def _limits_of(self, caller: str) -> _Limits:
+        found = self._of_callers.get(caller)
+        return found or (self._nearby if self._is_local(caller) else self._usual)
+
+    def _key(self, group: str, caller: str) -> str:
+        return f"{self._prefix}/bucket/{group}/{caller}"
 
     def _error(self, group: str, caller: str, spent: Spent, wanted: int, taken: int) -> RateLimited:
         """The error of what was not granted. It passes once so many tokens are back, if a bucket has them."""
@@ -198,10 +228,6 @@ class Counted:
         """Counts requests. Returns how many of them are within the limit, and the error of the others."""
         granted, self.state, error = await self.limiter.take_granted(self.group, self.caller, requests)
         return granted, error
-
-
-def _key(group: str, caller: str) -> str:
-    return f"quoteway/bucket/{group}/{caller}"
 
 
 class Callers:

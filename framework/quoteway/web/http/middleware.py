@@ -7,12 +7,13 @@ A cached answer is found by its path and query before any route is matched.
 from __future__ import annotations
 
 import asyncio
-import hmac
+import datetime
 import logging
 import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import web
@@ -22,12 +23,13 @@ from quoteway.config.model import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
 from quoteway.host.recording import Recorder
 from quoteway.telemetry.tracing import continue_trace, traceparent
+from quoteway.web.http.api_keys import ApiKey, ApiKeys
 from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
 from quoteway.web.http.compression import compress
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
-from quoteway.web.http.operation import CALLER, COUNTED, PROVIDER, REQUEST_ID, Group, Operation
+from quoteway.web.http.operation import CALLER, COUNTED, KEY, PROVIDER, REQUEST_ID, Group, Operation
 from quoteway.web.http.origins import Hosts, Origins, is_local
 
 if TYPE_CHECKING:
@@ -46,6 +48,28 @@ _request_ids = random.Random()  # noqa: S311
 _EXPOSED = "X-Request-ID, ETag, RateLimit, RateLimit-Policy, Retry-After"
 
 
+@dataclass(slots=True)
+class Told:
+    """What the access log says of a request beside its route and status: the provider of the quote or
+    action, the caller's API key by its name, and the error. Addresses are not logged.
+    """
+
+    provider: str | None = None
+    caller: str | None = None
+    error: GatewayError | None = None
+
+    def members(self) -> dict[str, str]:
+        """Returns what there is to say."""
+        found = {"provider": self.provider, "caller": self.caller}
+        if self.error is not None:
+            found["code"] = self.error.code
+            found["reason"] = self.error.reason and self.error.reason.value
+        return {name: text for name, text in found.items() if text}
+
+
+NOTHING_TOLD = Told()
+
+
 class Middleware:
     """The one middleware of the application."""
 
@@ -62,7 +86,11 @@ class Middleware:
         self._direct: tuple[str, Next, Callable[[web.Request, str], None]] | None = None
         self.sockets: dict[Any, Group] = {}
         """Handlers that upgrade to WebSocket, with their rate limit. They have no deadline."""
-        self.limiter = Limiter(config.limits, local=is_local(config)) if config.limits.enabled else None
+        self.keys = ApiKeys(config.auth)
+        tiers = {key.caller: key.tier for key in self.keys if key.tier is not None}
+        self.limiter = None
+        if config.limits.enabled:
+            self.limiter = Limiter(config.limits, local=is_local(config), tiers=tiers)
         self.callers = Callers(server.trusted_proxies)
         self.light: LightPath | None = None
         """What answers some requests before aiohttp makes anything of them."""
@@ -71,8 +99,6 @@ class Middleware:
         self._recorder = recorder
         self._cache = cache
         self._revision = revision
-        self._keys = [key.reveal().encode() for key in config.auth.keys]
-        self.has_keys = bool(self._keys)
         self._origins = Origins(config)
         self.hosts = Hosts(config)
         self._log_all = server.access_log == "all"
@@ -129,6 +155,8 @@ class Middleware:
         if self._recorder is not None and operation is not None and operation.group != "rpc":
             recorded = self._recorder.begin(request_id, request.method, request.path_qs)
         group = operation.group if operation is not None else self.sockets.get(source, "catalog")
+        key: ApiKey | None = None
+        failed: GatewayError | None = None
         counted: Counted | None = None
         response: web.StreamResponse | None = None
         # A WebSocket lasts for hours.
@@ -144,19 +172,19 @@ class Middleware:
                 response = web.Response(status=204)
             else:
                 if operation is not None or request.path.startswith(("/v2/", "/x/")):
-                    caller = self.caller(request.remote, headers)
-                    if caller is None:
+                    key = self.keys.find(headers) if self.keys else None
+                    if self.keys and (key is None or key.is_over):
                         if self.limiter is not None:
                             # A valid key is served whatever others send from the same address. Counting the
                             # address alone keeps answers independent of how near a wrong key is.
                             counted = Counted(self.limiter, "wrong_keys", self.callers.of(request))
                             await counted.take()
-                        raise Unauthorized(
-                            "Send an API key: Authorization: Bearer <key>.",
-                            headers={"WWW-Authenticate": "Bearer"},
-                        )
+                        raise _without_key(key)
+                    caller = key.caller if key is not None else self.callers.at(request.remote, headers)
                     if operation.streams if operation is not None else source in self.sockets:
                         request[CALLER] = caller
+                        if key is not None:
+                            request[KEY] = key
                     if self.limiter is not None:
                         counted = Counted(self.limiter, group, caller)
                         await counted.take()
@@ -170,7 +198,8 @@ class Middleware:
         except ConnectionResetError:
             raise
         except Exception as error:
-            response = self.failure(error, operation.path if operation else _route(request), request_id)
+            failed = self.failed(error, operation.path if operation else _route(request), request_id)
+            response = error_response(failed, request_id)
         finally:
             self.metrics.load.under_way -= counts
             if self._recorder is not None and recorded is not None:
@@ -183,8 +212,8 @@ class Middleware:
         response.headers.extend(self.allowed_origin(request.method, headers))
         # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
         route = operation.path if operation is not None else _route(request)
-        provider = request.get(PROVIDER)
-        self.answered(route, request.method, response.status, started, request_id, trace, provider)
+        told = Told(request.get(PROVIDER), None if key is None else key.caller, failed)
+        self.answered(route, request.method, response.status, started, request_id, trace, told)
         return response
 
     async def _answer(self, request: web.Request, handler: Next) -> web.StreamResponse:
@@ -202,8 +231,8 @@ class Middleware:
                 f"No answer within {self.timeout_s:g} s.", reason=Reason.PROVIDER_TIMEOUT, retryable=True
             ) from None
 
-    def failure(self, error: Exception, route: str, request_id: str) -> web.Response:
-        """The answer to a request that failed, without the headers of every answer."""
+    def failed(self, error: Exception, route: str, request_id: str) -> GatewayError:
+        """The error that a request gets, which is counted."""
         if isinstance(error, web.HTTPException):
             error = from_http_exception(error)
         elif not isinstance(error, GatewayError):
@@ -211,7 +240,7 @@ class Middleware:
             log.error("unexpected error", exc_info=error, extra={"request_id": request_id, "route": route})
             error = ProviderUnavailable("The service failed to answer this request.")
         self.metrics.load.failed(error, route)
-        return error_response(error, request_id)
+        return error
 
     def complete(
         self, response: web.StreamResponse, request_id: str, counted: Counted | None, trace: str | None
@@ -235,12 +264,9 @@ class Middleware:
         started: float,
         request_id: str,
         trace: str | None,
-        provider: str | None = None,
+        told: Told = NOTHING_TOLD,
     ) -> None:
-        """Counts an answer to a request that began at ``started``, and logs it.
-
-        ``provider`` is that of an answered quote or action.
-        """
+        """Counts an answer to a request that began at ``started``, and logs it."""
         duration_s = time.monotonic() - started
         if status != 101:  # a WebSocket, which lasts for hours
             self.metrics.answered(route, method, status, duration_s)
@@ -254,24 +280,10 @@ class Middleware:
                 "status": status,
                 "duration_ms": round(duration_s * 1_000, 2),
                 "request_id": request_id,
-                **({"provider": provider} if provider else {}),
+                **told.members(),
                 **({"trace": trace[3:35]} if trace else {}),
             }
             log.log(level, "request", extra=extra)
-
-    def caller(self, remote: str | None, headers: MultiMapping[str]) -> str | None:
-        """What a request is counted under; None without a valid API key where keys are configured."""
-        return self.key_of(headers) if self._keys else self.callers.at(remote, headers)
-
-    def key_of(self, headers: MultiMapping[str]) -> str | None:
-        """What requests with the given API key are counted under; None without a valid key."""
-        scheme, _, given = headers.get("Authorization", "").partition(" ")
-        token = given.strip().encode("utf-8", "surrogateescape")
-        found = None
-        for index, key in enumerate(self._keys):
-            if hmac.compare_digest(key, token):  # all keys: the time must not depend on which one matches
-                found = index
-        return None if found is None or scheme.lower() != "bearer" else f"key:{found}"
 
     def allowed_origin(self, method: str, headers: MultiMapping[str]) -> Sequence[tuple[str, str]]:
         """The headers that let a page of another origin read an answer; none where no page may."""
@@ -292,6 +304,15 @@ class Middleware:
 
 
 MIDDLEWARE: web.AppKey[Middleware] = web.AppKey("middleware", Middleware)
+
+
+def _without_key(key: ApiKey | None) -> Unauthorized:
+    """The error of a request without a valid key; ``key`` is one that has expired."""
+    text = "Send an API key: Authorization: Bearer <key>."
+    if key is not None and key.ends_at is not None:
+        ended = datetime.datetime.fromtimestamp(key.ends_at, datetime.UTC).isoformat(timespec="seconds")
+        text = f"This API key expired at {ended}. Ask the operator for a new one."
+    return Unauthorized(text, headers={"WWW-Authenticate": "Bearer"})
 
 
 def _route(request: web.Request) -> str:

@@ -20,6 +20,7 @@ from quoteway.host.states import networks_of
 from quoteway.models import Capability
 from quoteway.networks import Networks
 from quoteway.providers import Provider
+from quoteway.web.http.api_keys import ApiKey
 from quoteway.web.http.body import read_object
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.limits import Counted
@@ -33,9 +34,11 @@ Group = Literal["quotes", "catalog", "rpc"]
 REQUEST_ID: web.RequestKey[str] = web.RequestKey("request_id", str)
 COUNTED: web.RequestKey[Counted] = web.RequestKey("counted", Counted)
 CALLER: web.RequestKey[str] = web.RequestKey("caller", str)
+KEY: web.RequestKey[ApiKey] = web.RequestKey("key", ApiKey)
 PROVIDER: web.RequestKey[str] = web.RequestKey("provider", str)
 """The provider of the quote or action that was answered, for the log."""
-"""What the middleware keeps with a request: its id, what counts it where a limit holds, and who sent it."""
+"""What the middleware keeps with a request: its id, what counts it where a limit holds, who sent it, and
+the API key that it has where keys are configured."""
 
 NO_STORE: Mapping[str, str] = {"Cache-Control": "no-store"}
 

@@ -17,7 +17,7 @@ from quoteway.models import Capability, SealedQuote
 from quoteway.networks import Network, Networks
 from quoteway.web.http import fields
 from quoteway.web.http.event_stream import Event, EventQueue, EventStream
-from quoteway.web.http.operation import CALLER, NO_STORE, Call, get
+from quoteway.web.http.operation import CALLER, KEY, NO_STORE, Call, get
 from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.http.stream_metrics import StreamMetrics
 from quoteway.web.resources.live_sources import LiveSources
@@ -236,6 +236,7 @@ async def open_stream(call: Call) -> web.StreamResponse:
         partial(end_of, "lifetime"),
         call.gateway.config.stream,
         streams.metrics,
+        None if (key := request.get(KEY)) is None else key.left_s,
     )
 
 

@@ -31,7 +31,7 @@ CLOSE_TIMEOUT_S: Final = 1.0
 RESYNC: Final = 4001
 """The close code when blocks were missed: subscribe anew, and read what is missing."""
 
-Cause = Literal["client", "silent", "slow", "resync", "stopping", "failed"]
+Cause = Literal["client", "silent", "slow", "resync", "stopping", "failed", "expired"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,5 +272,6 @@ _CODES: Final[dict[Cause, int]] = {
     "slow": WSCloseCode.POLICY_VIOLATION,
     "resync": RESYNC,
     "stopping": WSCloseCode.GOING_AWAY,
+    "expired": WSCloseCode.POLICY_VIOLATION,
     "failed": WSCloseCode.INTERNAL_ERROR,
 }

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 
 from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
+from quoteway.host.shared_file import open_shared
 from quoteway.host.shared_store import shared_store
 from quoteway.secrets import Secret
 
@@ -113,17 +114,14 @@ class FileCursors:
 
     def _open(self) -> sqlite3.Connection:
         if self._opened is None:
-            opened = sqlite3.connect(
-                self._path, timeout=_TIMEOUT_S, isolation_level=None, check_same_thread=False
-            )
-            # The file ends with the run, so a crash of the machine need not be survived.
-            opened.execute("pragma journal_mode = wal")
-            opened.execute("pragma synchronous = off")
-            opened.execute(
+            self._opened = open_shared(
+                self._path,
+                _TIMEOUT_S,
+                # The file ends with the run, so a crash of the machine need not be survived.
+                "pragma synchronous = off",
                 "create table if not exists filters"
-                " (key text primary key, version integer, content blob, ends real) without rowid"
+                " (key text primary key, version integer, content blob, ends real) without rowid",
             )
-            self._opened = opened
         return self._opened
 
     def _load(self, key: str) -> Any:
@@ -162,16 +160,17 @@ class ValkeyCursors:
     return 1
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, prefix: str) -> None:
         self._client = shared_store(url)
+        self._prefix = f"{prefix}/filter/"
 
     async def load(self, key: str) -> Row | None:
-        version, content = await self._client.hmget(f"quoteway/filter/{key}", "v", "c")
+        version, content = await self._client.hmget(self._prefix + key, "v", "c")
         return None if version is None or content is None else (int(version), bytes(content))
 
     async def save(self, key: str, version: int, content: bytes, lifetime_s: float) -> bool:
         arguments = str(version), content, round(lifetime_s * 1_000)
-        return bool(await self._client.eval(self._SCRIPT, 1, f"quoteway/filter/{key}", *arguments))
+        return bool(await self._client.eval(self._SCRIPT, 1, self._prefix + key, *arguments))
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -227,7 +226,7 @@ def open_cursors(config: Config) -> Cursors:
     url = store.reveal() if isinstance(store, Secret) else store
     if not url.startswith("memory"):
         try:
-            return Cursors(ValkeyCursors(url))
+            return Cursors(ValkeyCursors(url, config.limits.prefix))
         except ImportError:
             log.error(
                 "limits.store is a server, and its client is not installed: pip install quoteway[valkey]"

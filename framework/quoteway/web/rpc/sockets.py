@@ -10,7 +10,7 @@ from aiohttp import web
 
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import MalformedRequest, ProviderUnavailable, RateLimited, Reason
-from quoteway.web.http.operation import CALLER, COUNTED, REQUEST_ID, require_ready
+from quoteway.web.http.operation import CALLER, COUNTED, KEY, REQUEST_ID, require_ready
 from quoteway.web.http.origins import Origins, same_host
 from quoteway.web.http.socket_metrics import SocketMetrics
 from quoteway.web.rpc.calls import RpcCalls
@@ -81,9 +81,16 @@ class Sockets:
             )
             self._open.add(connection)
             self._metrics.opened()
+            key = request.get(KEY)
+            ending = None
+            if key is not None and (left_s := key.left_s) is not None:
+                text = "the API key expired"
+                ending = asyncio.get_running_loop().call_later(left_s, connection.close, "expired", text)
             try:
                 await connection.run()
             finally:
+                if ending is not None:
+                    ending.cancel()
                 self._open.discard(connection)
         finally:
             self._callers[caller] -= 1
