@@ -73,7 +73,13 @@ NAMES = {
     "getPortfolioPnl": "portfolio.pnl",
 }
 # Quotes are compared with what was asked, before the caller sees them.
-CHECKS = {"createSwapQuote": "swap_quoted", "createBridgeQuote": "swap_quoted"}
+CHECKS = {
+    "createSwapQuote": "partial(swap_quoted, body)",
+    "createBridgeQuote": "partial(swap_quoted, body)",
+    "createPoolQuote": "partial(place_quoted, pool_id, body)",
+    "createVaultQuote": "partial(place_quoted, vault_id, body)",
+}
+"""What compares the answer with the request, by operation."""
 # A quote's action beside the plain operation: it takes the quote, and compares the action with it.
 ACTS = {"swaps": "act_swap", "bridges": "act_bridge", "pools": "act_pool", "vaults": "act_vault"}
 TITLES = {
@@ -180,7 +186,7 @@ def builder(document: Document, method: str, path: str, operation: Schema) -> st
     arguments += [f"query={{{', '.join(query)}}}"] if query else []
     arguments += ["body=body"] if body else []
     check = CHECKS.get(operation["operationId"])
-    arguments += [f"check=partial({check}, body)"] if check else []
+    arguments += [f"check={check}"] if check else []
     said = operation["summary"] + ".\n\n" + operation.get("description", "")
     named = [
         f"``{argument(each['name'], operation)}``: {each['description']}"
@@ -237,8 +243,8 @@ def operations_module(document: Document, tag: str) -> str:
         imports.append(f"from quoteway_client.acting import {ACTS[tag]}")
     imports += ["from quoteway_client.calls import Call" + (", segment" if "segment(" in text else "")]
     used = [name for name in document.homes if re.search(rf"\b{name}\b", text)]
-    checks = sorted({name for name in CHECKS.values() if name in text})
-    imports += [f"from quoteway_client.comparing import {', '.join(checks)}"] if checks else []
+    for module, name in (("comparing", "swap_quoted"), ("comparing_places", "place_quoted")):
+        imports += [f"from quoteway_client.{module} import {name}"] if name in text else []
     for home, names in itertools.groupby(
         sorted(used, key=lambda n: (document.homes[n], n)), document.homes.get
     ):

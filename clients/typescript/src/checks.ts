@@ -89,6 +89,8 @@ function checkPlace(quote: Schemas["PoolQuote"] | Schemas["VaultQuote"], id: str
   sameAccount(QuoteMismatch, "request.recipient", asked.recipient ?? asked.address, request.recipient);
   if (asked.asset) sameToken(QuoteMismatch, "request.asset", asked.asset, request.asset);
   if (asked.amount !== undefined) same(QuoteMismatch, "request.amount", asked.amount, request.amount ?? "max");
+  if ("poolId" in request) checkRange(request, asked as Schemas["PoolBody"]);
+  else if ("strategy" in asked && asked.strategy) same(QuoteMismatch, "request.strategy", asked.strategy, request.strategy);
   const taken = sumOf(quote.inputs.filter((leg) => leg.token.address.toLowerCase() === request.asset?.toLowerCase()), mostOf);
   if (typeof asked.amount === "bigint" && taken > asked.amount) throw new QuoteMismatch("inputs of the asset", `at most ${asked.amount}`, String(taken));
   if (quote.slippageBps > (asked.slippageBps ?? 50)) throw new QuoteMismatch("slippageBps", `at most ${asked.slippageBps ?? 50}`, String(quote.slippageBps));
@@ -96,6 +98,14 @@ function checkPlace(quote: Schemas["PoolQuote"] | Schemas["VaultQuote"], id: str
   for (const [index, leg] of quote.outputs.entries()) {
     if (!payees.has(leg.account.toLowerCase())) throw new QuoteMismatch(`outputs[${index}].account`, request.recipient, leg.account);
   }
+}
+
+/** What the liquidity is of: a range, a position, and the coin or its wrapped form. */
+function checkRange(request: Schemas["PoolEcho"], asked: Schemas["PoolBody"]): void {
+  for (const member of ["tickLower", "tickUpper", "positionId"] as const) {
+    if (asked[member] !== undefined) same(QuoteMismatch, `request.${member}`, asked[member], request[member]);
+  }
+  same(QuoteMismatch, "request.useNative", asked.useNative ?? false, request.useNative);
 }
 
 /** Throws ActionMismatch where the action is not what was quoted, or its transactions give away more than its inputs. */

@@ -57,6 +57,25 @@ test("a quote of a vault that takes more than was asked is refused", async (t) =
   await assert.rejects(answering(more), { name: "QuoteMismatch", member: "inputs of the asset" });
 });
 
+test("a quote of a pool for another range, position or coin is refused", async (t) => {
+  const { requestBody, responses } = paths["/v2/pools/{poolId}/quote"].post;
+  const [body, quote] = [requestBody.content["application/json"].example, responses[200].content["application/json"].example];
+  const asking = async (more, change) => {
+    const found = structuredClone(quote);
+    change(found.request);
+    const server = await serving(t, ok(found));
+    return new Quoteway({ baseUrl: server.url }).pools.quote(quote.request.poolId, { ...body, amount: BigInt(body.amount), ...more });
+  };
+  const range = { tickLower: -120, tickUpper: 120 };
+  await asking({}, () => {});
+  await asking(range, (request) => Object.assign(request, range));
+  for (const [member, wrong] of [["tickLower", -60], ["tickUpper", null]]) {
+    await assert.rejects(asking(range, (request) => Object.assign(request, range, { [member]: wrong })), { name: "QuoteMismatch", member: `request.${member}` });
+  }
+  await assert.rejects(asking({ positionId: "7" }, (request) => (request.positionId = "8")), { name: "QuoteMismatch", member: "request.positionId" });
+  await assert.rejects(asking({}, (request) => (request.useNative = !request.useNative)), { name: "QuoteMismatch", member: "request.useNative" });
+});
+
 function recordedVault() {
   const { requestBody, responses } = paths["/v2/vaults/{vaultId}/quote"].post;
   return { body: requestBody.content["application/json"].example, quote: responses[200].content["application/json"].example };

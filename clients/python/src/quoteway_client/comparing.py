@@ -41,8 +41,8 @@ def _quote_differences(body: Mapping[str, Any], quote: SwapQuote | BridgeQuote) 
     origin = body.get("from_chain") or body.get("network")
     target = body.get("to_chain") or body.get("network")
     crosses = echo.from_chain != echo.to_chain
-    yield from _same("amount", body.get("amount"), echo.amount)
-    yield from _same("side", body.get("side") or "exactIn", echo.side)
+    yield from same("amount", body.get("amount"), echo.amount)
+    yield from same("side", body.get("side") or "exactIn", echo.side)
     for member, asked, told in (
         ("fromToken", body.get("from_token"), echo.from_token),
         ("toToken", body.get("to_token"), echo.to_token),
@@ -52,16 +52,16 @@ def _quote_differences(body: Mapping[str, Any], quote: SwapQuote | BridgeQuote) 
         ("refundAddress", (body.get("refund_address") or sender) if crosses else None, echo.refund_address),
     ):
         yield from same_address(f"request.{member}", asked, told)
-    yield from _same("feeBps", body.get("fee_bps"), echo.fee_bps)
+    yield from same("feeBps", body.get("fee_bps"), echo.fee_bps)
     if isinstance(body.get("slippage_bps"), int):
-        yield from _same("slippageBps", body["slippage_bps"], echo.slippage_bps)
+        yield from same("slippageBps", body["slippage_bps"], echo.slippage_bps)
     if (origin == target) == crosses:
         yield Difference("request.toChain", str(target), echo.to_chain)
     yield from _same_chain(origin, quote.network, quote.chain_id)
     paid = [leg for leg in quote.inputs if _is(leg, echo.from_token, quote.chain_id)]
     got = [leg for leg in quote.outputs if leg.token.address.lower() == echo.to_token.lower()]
     if echo.side == "exactIn":
-        yield from _same("inputs", echo.amount, sum(leg.amount for leg in paid))
+        yield from same("inputs", echo.amount, sum(leg.amount for leg in paid))
     for leg in quote.outputs:
         yield from same_address("outputs.account", echo.to_address, leg.account)
         if leg.amount_min is not None and leg.amount_min > leg.amount:
@@ -87,12 +87,12 @@ def compare_action(action: AnyAction, quote: AnyQuote) -> None:
 
 
 def action_differences(action: AnyAction, quote: AnyQuote) -> Iterator[Difference]:
-    yield from _same("chainId", quote.chain_id, action.chain_id)
+    yield from same("chainId", quote.chain_id, action.chain_id)
     for index, transaction in enumerate(action.transactions):
-        yield from _same(f"transactions[{index}].chainId", quote.chain_id, transaction.chain_id)
+        yield from same(f"transactions[{index}].chainId", quote.chain_id, transaction.chain_id)
     yield from same_address("from", signer_of(quote), action.from_)
-    yield from _same("quoteId", quote.quote_id, action.quote_id)
-    yield from _same("the number of steps", len(action.transactions), len(action.steps))
+    yield from same("quoteId", quote.quote_id, action.quote_id)
+    yield from same("the number of steps", len(action.transactions), len(action.steps))
     if not action.transactions:
         yield Difference("transactions", "at least one", "none")
     yield from _legs("inputs", quote.inputs, action.inputs)
@@ -121,7 +121,7 @@ def _legs(side: str, quoted: tuple[Leg, ...], built: tuple[Leg, ...]) -> Iterato
         return
     for index, (before, now) in enumerate(zip(quoted, built, strict=True)):
         name = f"{side}[{index}]"
-        yield from _same(f"{name}.token.chainId", before.token.chain_id, now.token.chain_id)
+        yield from same(f"{name}.token.chainId", before.token.chain_id, now.token.chain_id)
         yield from same_address(f"{name}.token", before.token.address, now.token.address)
         yield from same_address(f"{name}.account", before.account, now.account)
         if side == "inputs" and most(now) > most(before):
@@ -162,7 +162,8 @@ def _is(leg: Leg, token: str, chain_id: int) -> bool:
     return leg.token.address.lower() == token.lower() and leg.token.chain_id == chain_id
 
 
-def _same(member: str, expected: object, found: object) -> Iterator[Difference]:
+def same(member: str, expected: object, found: object) -> Iterator[Difference]:
+    """Yields the difference of two values."""
     if expected != found:
         yield Difference(member, str(expected), str(found))
 
@@ -179,6 +180,6 @@ def same_address(member: str, asked: str | None, told: str | None) -> Iterator[D
 
 def _same_chain(asked: Any, network: str, chain_id: int) -> Iterator[Difference]:
     if isinstance(asked, str) and asked.removeprefix("eip155:").isdigit():
-        yield from _same("chainId", int(asked.removeprefix("eip155:")), chain_id)
+        yield from same("chainId", int(asked.removeprefix("eip155:")), chain_id)
     elif asked is not None:
-        yield from _same("network", asked, network)
+        yield from same("network", asked, network)

@@ -5,10 +5,12 @@ Written by clients/python/generate.py from the OpenAPI document: do not edit.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, Unpack
 
 from quoteway_client.acting import act_pool
 from quoteway_client.calls import Call, segment
+from quoteway_client.comparing_places import place_quoted
 from quoteway_client.models.pools import (
     PoolActionBody,
     PoolBody,
@@ -86,7 +88,13 @@ def create_pool_quote(pool_id: str, **body: Unpack[PoolBody]) -> Call[PoolQuote]
 
     ``pool_id``: Id of the pool: {chainId}:{address}, or {chainId}:{32-byte id} for Uniswap v4.
     """
-    return Call("POST", f"/v2/pools/{segment(pool_id)}/quote", PoolQuote, body=body)
+    return Call(
+        "POST",
+        f"/v2/pools/{segment(pool_id)}/quote",
+        PoolQuote,
+        body=body,
+        check=partial(place_quoted, pool_id, body),
+    )
 
 
 def create_pool_action(pool_id: str, **body: Unpack[PoolActionBody]) -> Call[Action]:

@@ -5,10 +5,12 @@ Written by clients/python/generate.py from the OpenAPI document: do not edit.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, Unpack
 
 from quoteway_client.acting import act_vault
 from quoteway_client.calls import Call, segment
+from quoteway_client.comparing_places import place_quoted
 from quoteway_client.models.shared import Action, Series
 from quoteway_client.models.vaults import (
     DeployAction,
@@ -109,7 +111,13 @@ def create_vault_quote(vault_id: str, **body: Unpack[VaultBody]) -> Call[VaultQu
 
     ``vault_id``: Id of the vault: {chainId}:{address}.
     """
-    return Call("POST", f"/v2/vaults/{segment(vault_id)}/quote", VaultQuote, body=body)
+    return Call(
+        "POST",
+        f"/v2/vaults/{segment(vault_id)}/quote",
+        VaultQuote,
+        body=body,
+        check=partial(place_quoted, vault_id, body),
+    )
 
 
 def create_vault_action(vault_id: str, **body: Unpack[VaultActionBody]) -> Call[Action]:
