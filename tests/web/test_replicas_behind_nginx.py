@@ -129,8 +129,8 @@ def deployed(tmp_path):
             port = free_port()
             text = SHIPPED.read_text()
             for shipped, here in (
-                ("127.0.0.1:8081", f"127.0.0.1:{replicas[0].port}"),
-                ("127.0.0.1:8082", f"127.0.0.1:{replicas[1].port}"),
+                ("gateway-1:8080", f"127.0.0.1:{replicas[0].port}"),
+                ("gateway-2:8080", f"127.0.0.1:{replicas[1].port}"),
                 ("listen 8443;", f"listen 127.0.0.1:{port};"),
                 ("/run/nginx.pid", f"{tmp_path}/nginx.pid"),
                 ("http {", "http {\n" + _temporary_folders(tmp_path)),
