@@ -1,7 +1,7 @@
 """deploy/compose.yaml: what it names exists, its parts are hardened and apart, its configuration is accepted.
 
 Docker is not needed: ``tests/image.py`` carries out the steps of the image, and
-``tests/web/test_replicas_behind_nginx.py`` runs the shipped nginx.conf in front of two replicas.
+``test_gateways_of_compose.py`` runs two gateways and the index with the shipped files.
 """
 
 import json
@@ -13,21 +13,12 @@ from pathlib import Path
 
 import pytest
 import yaml
+from compose_file import COMPOSE, CONFIG, DEPLOY, GATEWAYS, SECRETS, SERVICES, configured
 from quoteway.config.loading import load_config
 from quoteway.engine.gateway import Gateway
 
-DEPLOY = Path(__file__).parents[1] / "deploy"
-COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())
-SERVICES = COMPOSE["services"]
-GATEWAYS = ("gateway-1", "gateway-2")
 STORES = ("valkey", "postgres")
 OURS = "quoteway:local"
-CONFIG = (DEPLOY / "compose/quoteway.toml").read_text()
-SECRETS = {
-    "quoteway_key": "5a1f0e9c7b3d8264aa90c1fe37d5b8c26b1d4e8f",
-    "ethereum_rpc_url": "https://node.example/v2/0123456789abcdef",
-    "index_url": "postgresql://quoteway:0f3c8d7a5b21@postgres:5432/quoteway",
-}
 
 
 @pytest.mark.parametrize("name", SERVICES)
@@ -101,26 +92,21 @@ def test_requests_under_way_are_answered_before_docker_kills():
 
 
 def load_shipped(folder=None):
-    """Returns the configuration; without ``folder`` secrets are not read from files."""
+    """Returns the configuration as a gateway loads it, with its secrets in ``folder``."""
     with tempfile.TemporaryDirectory() as temporary:
-        place = Path(folder or temporary)
-        for name, text in SECRETS.items():
-            (place / name).write_text(text + "\n")
-        path = place / "quoteway.toml"
-        path.write_text(CONFIG.replace("/run/secrets/", f"{place}/"))
-        # The image sets it.
-        return load_config(path, {"QUOTEWAY_SERVER__PORT": "8080"})
+        path = configured(Path(folder or temporary))
+        return load_config(path, {"QUOTEWAY_SERVER__PORT": "8080"})  # as the image sets it
 
 
 def test_the_gateways_take_the_configuration_and_have_its_secrets(tmp_path):
-    named = set(re.findall(r'file = "/run/secrets/(\w+)"', CONFIG))
+    named = set(re.findall(r'file = "/run/secrets/(\w+)"', CONFIG.read_text()))
     assert named == set(SECRETS) == set(SERVICES["gateway-1"]["secrets"])
     for service in (*GATEWAYS, "index"):
         assert SERVICES[service]["secrets"] == SERVICES["gateway-1"]["secrets"]
         assert "./compose/quoteway.toml:/etc/quoteway/quoteway.toml:ro" in SERVICES[service]["volumes"]
     config = load_shipped(tmp_path)
     assert not config.embedded
-    assert not any(value in CONFIG for value in SECRETS.values())
+    assert not any(value in CONFIG.read_text() for value in SECRETS.values())
     gateway = Gateway(config)
     gateway.load()
     (indexer,) = (entry for entry in gateway.registry.plugins if entry.name == "indexer")
@@ -141,7 +127,7 @@ def test_the_page_makes_every_secret_and_they_fit_together(tmp_path):
     assert set(made) == {Path(each["file"]).name for each in COMPOSE["secrets"].values()}
     assert made["index_url"] == f"postgresql://quoteway:{made['postgres_password']}@postgres:5432/quoteway"
     config = tmp_path / "quoteway.toml"
-    config.write_text(CONFIG.replace("/run/secrets/", f"{tmp_path}/deploy/compose/secrets/"))
+    config.write_text(CONFIG.read_text().replace("/run/secrets/", f"{tmp_path}/deploy/compose/secrets/"))
     shown = subprocess.run(
         [sys.executable, "-m", "quoteway", "config", "--config", str(config)],
         cwd=tmp_path,
