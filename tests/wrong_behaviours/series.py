@@ -87,7 +87,8 @@ class ScalesBySpan(VaultSeries):
         found = await super().series(resource_id, metric, start, end, interval)
         if found is None:
             return None
-        points = tuple((at, value and value * (end - start)) for at, value in found.points)
+        # A node that has mined much may have no old states any more, and the honest series no values then.
+        points = tuple((at, (value or 1) * (end - start)) for at, value in found.points)
         return replace(found, points=points)
 
 
