@@ -14,7 +14,8 @@ def open_shared(path: Path, timeout_s: float, *statements: str) -> sqlite3.Conne
 
     The first opening changes the mode of the file. While two do that, SQLite refuses one of them at once,
     whatever its timeout is: it is tried again here for ``timeout_s``. Raises ``sqlite3.Error``.
-    The connection may be used by any thread, by one at a time.
+    It may wait as long: call it in a thread, not on the event loop. The connection may be used by any
+    thread, by one at a time.
     """
     opened = sqlite3.connect(path, timeout=timeout_s, isolation_level=None, check_same_thread=False)
     ends_at = time.monotonic() + timeout_s
