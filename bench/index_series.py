@@ -1,8 +1,9 @@
 """Series over HTTP from an index of many swaps, while it grows and 64 callers ask without a pause.
 
-Three processes: one has the DuckDB index and commits swaps, hours of pools and prices of tokens five times a
-second, one is a gateway that reads it, and this one asks for the series of 200 pools of 30 days. The gateway
-has no node to ask. The baseline is a bare aiohttp handler that sends as many bytes to as many callers.
+Four processes: one has the DuckDB index and commits swaps, hours of pools and prices of tokens five times a
+second, one is a gateway that reads it, this one asks for the series of 200 pools of 30 days, and one asks for
+/healthz, as a probe does, which shares no event loop with 64 busy callers. The gateway has no node to ask.
+The baseline is a bare aiohttp handler that sends as many bytes to as many callers.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import gc
+import http.client
 import multiprocessing
 import random
 import tempfile
@@ -142,8 +144,6 @@ async def _ask(url: str, paths: Sequence[str]) -> _Asked:
 
 
 async def _ask_at_once(url: str, paths: Sequence[str], health: str = "/healthz") -> _Asked:
-    asked, until = _Asked([], []), time.perf_counter() + ASKED_S
-
     async def ask(number: int) -> None:
         caller, draw = _Caller(), random.Random(number)  # noqa: S311
         await caller.connect(url)
@@ -153,16 +153,33 @@ async def _ask_at_once(url: str, paths: Sequence[str], health: str = "/healthz")
             asked.total_bytes += length
         caller.close()
 
-    async def watch() -> None:
-        caller = _Caller()
-        await caller.connect(url)
-        while time.perf_counter() < until:
-            asked.health.append((await caller.get(health))[0])
-            await asyncio.sleep(HEALTH_PAUSE_S)
-        caller.close()
-
-    await asyncio.gather(watch(), *map(ask, range(CALLERS)))
+    probe = _Process(_probe, url, health)
+    try:
+        await probe.ready()
+        asked, until = _Asked([], []), time.perf_counter() + ASKED_S
+        await asyncio.gather(*map(ask, range(CALLERS)))
+    finally:
+        asked.health = await probe.end()
     return asked
+
+
+def _probe(url: str, path: str, stop: Any, results: Any) -> None:
+    """Asks for a path again and again. Gives the milliseconds of each answer."""
+    threading.Thread(target=end_with_parent, name="bench-parent", daemon=True).start()
+    place, took_ms = urlsplit(url), []
+    connection = http.client.HTTPConnection(place.hostname or "", place.port)
+    connection.connect()
+    results.put(None)
+    while not stop.wait(HEALTH_PAUSE_S):
+        began = time.perf_counter()
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        answer.read()
+        if answer.status != 200:
+            raise RuntimeError(f"{path} was answered {answer.status}")
+        took_ms.append((time.perf_counter() - began) * 1e3)
+    connection.close()
+    results.put(took_ms)
 
 
 # --- the index and the gateway -----------------------------------------------------------------------------

@@ -112,7 +112,7 @@ class Wire(asyncio.Transport):
 
 
 class Room:
-    """A served gateway. ``taken`` are the bodies that the light path took."""
+    """A served gateway. ``taken`` are the bodies, and the probes, that the light path took."""
 
     def __init__(self, api, node, monkeypatch):
         self.api, self.node, self.taken = api, node, []
@@ -124,6 +124,14 @@ class Room:
             serve(light, connection, head, body)
 
         monkeypatch.setattr(LightPath, "_serve", counted)
+        take_probe = LightPath._take_probe
+
+        def counted_probe(light, connection, data):
+            taken = take_probe(light, connection, data)
+            self.taken += [data] * taken
+            return taken
+
+        monkeypatch.setattr(LightPath, "_take_probe", counted_probe)
 
     def connect(self, *, light=True):
         protocol = self.server()
@@ -168,6 +176,10 @@ def post(body, *fields, path=b"/v2/rpc/1", size=None):
     lines = [b"POST %b HTTP/1.1" % path, b"Host: x", b"Content-Type: application/json", *fields]
     length = len(body) if size is None else size
     return b"\r\n".join([*lines, b"Content-Length: %d" % length]) + b"\r\n\r\n" + body
+
+
+def probe(*fields, path=b"/healthz"):
+    return b"\r\n".join([b"GET %b HTTP/1.1" % path, b"Host: x", *fields]) + b"\r\n\r\n"
 
 
 def call(method="eth_chainId", params=b"[]", call_id=b"1"):

@@ -7,7 +7,7 @@ import re
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from light_room import LONG, Node, Room, both, call, post
+from light_room import LONG, Node, Room, both, call, post, probe
 from quoteway.host.isolation.descriptions import _proxy_class
 from quoteway.models import Capability
 from quoteway.networks import Network
@@ -122,7 +122,28 @@ LEFT = {
     "over-long field": post(call(), b"X: " + b"a" * 9_000),
     "too many fields": post(call(), *(b"X-%d: a" % n for n in range(200))),
     "another operation": post(b"{}", path=b"/v2/swaps/quote"),
-    "get": b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+    "get": probe(path=b"/readyz"),
+}
+LEFT_PROBES = {
+    "query": probe(path=b"/healthz?a=1"),
+    "more path": probe(path=b"/healthz/"),
+    "head": probe().replace(b"GET", b"HEAD"),
+    "post": probe(b"Content-Length: 0").replace(b"GET", b"POST"),
+    "empty body": probe(b"Content-Length: 0"),
+    "body": probe(b"Content-Length: 4") + b"\r\n\r\n",
+    "chunked": probe(b"Transfer-Encoding: chunked") + b"0\r\n\r\n",
+    "close": probe(b"Connection: close"),
+    "upgrade": probe(b"Connection: upgrade", b"Upgrade: websocket"),
+    "expect": probe(b"Expect: 100-continue"),
+    "two probes": probe() * 2,
+    "probe and call": probe() + post(call()),
+    "HTTP/1.0": probe().replace(b"HTTP/1.1", b"HTTP/1.0"),
+    "no host": probe().replace(b"Host: x\r\n", b""),
+    "two hosts": probe(b"Host: y"),
+    "bare line feed": probe(b"X: a\nY: b"),
+    "NUL": probe(b"X: a\0b"),
+    "space before a colon": probe(b"X : a"),
+    "over-long field": probe(b"X: " + b"a" * 9_000),
 }
 
 
@@ -136,6 +157,27 @@ async def test_a_call_is_answered_alike(room, case):
 async def test_a_field_counts_alike(room, case, method):
     body = call(method, b"[%b]" % ADDRESS if method == "eth_getCode" else b"[]")
     assert await both(room, post(body, FIELDS[case])) == [body] * 2
+
+
+@pytest.mark.parametrize("case", FIELDS)
+async def test_a_field_of_a_probe_counts_alike(room, case):
+    assert await both(room, probe(FIELDS[case])) == [probe(FIELDS[case])] * 2
+
+
+@pytest.mark.parametrize("case", LEFT_PROBES)
+async def test_a_probe_that_is_not_plain_is_left_to_aiohttp(room, case):
+    assert await both(room, LEFT_PROBES[case]) == []
+
+
+async def test_a_probe_is_answered_before_the_requests_that_came_first(room):
+    slow, wire = room.connect(), room.connect()
+    await wire.rest(3)
+    await slow.feed(probe(path=b"/v2/networks"), turns=0)
+    wire.protocol.data_received(probe())
+    assert bytes(wire.out).endswith(b'{"status":"ok"}'), "at once"
+    assert not slow.out
+    await slow.rest()
+    assert slow.out
 
 
 async def test_a_chain_that_is_not_served(room):
@@ -203,6 +245,18 @@ async def test_a_kept_call_is_counted_and_not_forwarded(room):
     before = counted()
     await room.exchange([post(body)], light=True)
     assert counted() == before + 1
+
+
+async def test_metrics_and_the_log_count_a_probe(room, caplog):
+    caplog.set_level("INFO", "quoteway.web")
+    for light in (True, False):
+        caplog.clear()
+        await room.exchange([probe(ID)], light=light)
+        (record,) = [record for record in caplog.records if record.message == "request"]
+        assert (record.route, record.method, record.status) == ("/healthz", "GET", 200)
+        text = (await room.api.get("/metrics")).raw.decode()
+        labels = 'method="GET",route="/healthz",status="200"'
+        assert f"quoteway_http_requests_total{{{labels}}} {1 if light else 2}.0\n" in text
 
 
 async def test_metrics_and_the_log_count_a_request(room, caplog):

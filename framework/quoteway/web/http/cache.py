@@ -26,9 +26,9 @@ ALWAYS: Mapping[str, str] = {"Server": "quoteway", "X-Content-Type-Options": "no
 MAX_AGE_S = 5
 """How long a rendered list is served again: about half a block of the usual chain."""
 MAX_KEPT_BYTES = 64 << 20
-CROWD = 8
+CROWD = 2
 """While more answers than these are made by ``made_once``, those that are kept are sent again."""
-MOST_MADE = 16
+MOST_MADE = 4
 """While so many are made, those that are kept are sent without being made anew."""
 
 

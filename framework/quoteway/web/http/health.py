@@ -23,6 +23,7 @@ from quoteway.host.upstream_health import upstream_health
 from quoteway.models import Capability
 from quoteway.networks import Networks
 from quoteway.web.http.envelope import error_response, json_response
+from quoteway.web.http.light import HEALTH_PATH, HEALTHY
 from quoteway.web.http.metrics import CONTENT_TYPE, Metrics
 from quoteway.web.http.operation import NO_STORE, REQUEST_ID
 
@@ -108,7 +109,7 @@ _LINKS = {
     "pools": "/v2/pools",
     "vaults": "/v2/vaults",
     "signingKeys": KEYS_PATH,
-    "health": "/healthz",
+    "health": HEALTH_PATH,
     "readiness": "/readyz",
 }
 
@@ -141,7 +142,7 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
     """
 
     async def healthz(request: web.Request) -> web.StreamResponse:
-        return json_response(b'{"status":"ok"}', 200, NO_STORE)
+        return json_response(HEALTHY, 200, NO_STORE)
 
     async def readyz(request: web.Request) -> web.StreamResponse:
         verbose = "verbose" in request.query
@@ -155,7 +156,7 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
         body = {"status": "ready", **{name: names for name, names in told.items() if names}, **networks}
         return json_response(orjson.dumps(body), 200, NO_STORE)
 
-    return [web.get("/healthz", healthz), web.get("/readyz", readyz)]
+    return [web.get(HEALTH_PATH, healthz), web.get("/readyz", readyz)]
 
 
 def metrics_handler(gateway: Gateway, metrics: Metrics) -> Handler:

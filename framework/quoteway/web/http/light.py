@@ -3,7 +3,8 @@
 aiohttp spends more on a request than the answer to a JSON-RPC call takes that is held in memory. Taken is a
 chunk of bytes that is exactly one request: ``POST`` of the operation's path, which ends in a number, with
 HTTP/1.1, kept alive, a ``Content-Length``, ``application/json`` and an object as the body, which is complete,
-on a connection where nothing else is under way. All else goes to aiohttp unchanged.
+on a connection where nothing else is under way. All else goes to aiohttp unchanged. ``GET /healthz`` without
+a body is taken in the same way: a probe does not wait behind the requests that came before it.
 
 There is no second HTTP parser. The bytes of a head are read by aiohttp's own, with the limits of the
 connection, and what it found in equal bytes is remembered. So both paths cut and read a request alike. Rate
@@ -20,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from aiohttp import payload, web
 from aiohttp.abc import AbstractStreamWriter
 from aiohttp.helpers import rfc822_formatted_time
-from aiohttp.http import HttpVersion11
+from aiohttp.http import HttpVersion11, RawRequestMessage
 from multidict import MultiMapping
 
 from quoteway.errors import GatewayError
@@ -39,6 +40,10 @@ MAX_HEADS: Final = 1_024
 MAX_HEAD_BYTES: Final = 2_048
 """The heads that are remembered, and the longest of them."""
 MAX_BODY_BYTES: Final = 65_536
+HEALTH_PATH: Final = "/healthz"
+HEALTHY: Final = b'{"status":"ok"}'
+"""Where a probe asks whether the process serves, and what it is told."""
+_PROBE: Final = f"GET {HEALTH_PATH} HTTP/1.1\r\n".encode()
 _END: Final = b"\r\n\r\n"
 _OBJECT: Final = ord("{")
 _JSON_TYPES: Final = frozenset(("application/json", "application/json; charset=utf-8"))
@@ -55,11 +60,12 @@ rate limit, with the request as one. Raises ``GatewayError``.
 class Head:
     """What aiohttp's parser found in the bytes of a head that may be taken."""
 
+    method: str
     number: int
     size: int
     headers: MultiMapping[str] = field(repr=False)
     key: ApiKey | None
-    """Its API key, which had not expired; None where no keys are configured."""
+    """Its API key, which had not expired; None where none is asked for."""
     origin: str
     """The lines of an answer for a page of another origin."""
     own_id: str | None
@@ -76,6 +82,7 @@ class Asked:
 
     connection: EnvelopeHandler
     head: Head
+    route: str
     request_id: str
     trace: str | None
     counted: Counted | None
@@ -110,7 +117,7 @@ class LightPath:
         The connection must be idle, and aiohttp's parser between two requests.
         """
         if not data.startswith(self._start):
-            return False
+            return data.startswith(_PROBE) and data.endswith(_END) and self._take_probe(connection, data)
         end = data.find(_END) + len(_END)
         if end < len(_END) or end == len(data) or data[end] != _OBJECT:
             return False
@@ -123,30 +130,55 @@ class LightPath:
         self._serve(connection, head, data[end:])
         return True
 
+    def _take_probe(self, connection: EnvelopeHandler, data: bytes) -> bool:
+        head = self._heads.get(data)
+        if head is None:
+            message = connection.read_head(data)
+            plain = message is not None and self._is_plain(message, "GET") and message.path == HEALTH_PATH
+            if message is None or not plain or "Content-Length" in message.headers:
+                return False
+            head = self._head(message, data, None, 0, 0)
+        started = time.monotonic()
+        connection.taken()
+        connection.send(self._written(self._asked(connection, head, HEALTH_PATH, None, started), HEALTHY))
+        return True
+
+    def _is_plain(self, message: RawRequestMessage, method: str) -> bool:
+        headers = message.headers
+        return (
+            message.method == method
+            and message.version == HttpVersion11
+            and not (message.should_close or message.upgrade or message.chunked or message.compression)
+            and not ("Expect" in headers or "Upgrade" in headers or "Transfer-Encoding" in headers)
+            and self._middleware.hosts.serve(headers)
+        )
+
     def _read(self, connection: EnvelopeHandler, text: bytes) -> Head | None:
         """Has aiohttp's parser read a head. Returns None for one that is not plain."""
         message = connection.read_head(text)
-        if message is None:
+        if message is None or not self._is_plain(message, "POST"):
             return None
         headers = message.headers
         number, size = message.path.removeprefix(self._prefix), headers.get("Content-Length", "")
         plain = (
-            message.method == "POST"
-            and message.version == HttpVersion11
-            and not (message.should_close or message.upgrade or message.chunked or message.compression)
-            and not ("Expect" in headers or "Upgrade" in headers or "Transfer-Encoding" in headers)
-            and headers.get("Content-Type") in _JSON_TYPES
+            headers.get("Content-Type") in _JSON_TYPES
             and (number.isascii() and number.isdecimal() and number[0] != "0" and len(number) <= 16)
             and (size.isascii() and size.isdecimal() and len(size) <= 8)
         )
-        if not plain or not 0 < int(size) <= self._body_limit or not self._middleware.hosts.serve(headers):
+        if not plain or not 0 < int(size) <= self._body_limit:
             return None
         key = self._middleware.keys.find(headers)
         if self._middleware.keys and key is None:
             return None
+        return self._head(message, text, key, int(number), int(size))
+
+    def _head(
+        self, message: RawRequestMessage, text: bytes, key: ApiKey | None, number: int, size: int
+    ) -> Head:
+        headers, method = message.headers, message.method
         own_id, given = headers.get("X-Request-ID"), headers.get("traceparent")
-        origin = _lines(self._middleware.allowed_origin("POST", headers))
-        head = Head(int(number), int(size), headers, key, origin, own_id, given)
+        origin = _lines(self._middleware.allowed_origin(method, headers))
+        head = Head(method, number, size, headers, key, origin, own_id, given)
         # One with an id of its own does not come again.
         if head.may_come_again and len(text) <= MAX_HEAD_BYTES:
             if len(self._heads) >= MAX_HEADS:
@@ -157,14 +189,13 @@ class LightPath:
     def _serve(self, connection: EnvelopeHandler, head: Head, body: bytes) -> None:
         started = time.monotonic()
         middleware = self._middleware
-        request_id = new_request_id() if head.own_id is None else request_id_of(head.own_id)
         counted: Counted | None = None
         if middleware.limiter is not None:
             key = head.key
             caller = key.caller if key is not None else middleware.callers.at(connection.remote, head.headers)
             counted = Counted(middleware.limiter, self._group, caller)
-        trace = None if head.trace is None else continue_trace(head.trace)
-        asked = Asked(connection, head, request_id, trace, counted, started)
+        asked = self._asked(connection, head, self._route, counted, started)
+        request_id = asked.request_id
         answer: Answer | Awaitable[Answer]
         try:
             if counted is None or counted.take_here():
@@ -179,6 +210,14 @@ class LightPath:
             connection.send(self._written(asked, answer))
         else:
             connection.begin(self._later(asked, answer))
+
+    @staticmethod
+    def _asked(
+        connection: EnvelopeHandler, head: Head, route: str, counted: Counted | None, started: float
+    ) -> Asked:
+        request_id = new_request_id() if head.own_id is None else request_id_of(head.own_id)
+        trace = None if head.trace is None else continue_trace(head.trace)
+        return Asked(connection, head, route, request_id, trace, counted, started)
 
     async def _once_counted(self, counted: Counted, number: int, body: bytes, request_id: str) -> Answer:
         await counted.take()
@@ -220,9 +259,7 @@ class LightPath:
             f"{_OK}X-Request-ID: {asked.request_id}\r\n{_ALWAYS}{limits}{trace}{asked.head.origin}"
             f"Content-Length: {len(body)}\r\nDate: {rfc822_formatted_time()}\r\n\r\n"
         )
-        self._middleware.answered(
-            self._route, "POST", 200, asked.started, asked.request_id, asked.trace, asked.told
-        )
+        self._answered(asked, 200)
         return head.encode() + body
 
     def _written_response(self, asked: Asked, response: web.Response) -> bytes:
@@ -230,9 +267,7 @@ class LightPath:
         middleware, headers = self._middleware, response.headers
         middleware.complete(response, asked.request_id, asked.counted, asked.trace)
         headers.extend(middleware.allowed_origin("POST", asked.head.headers))
-        middleware.answered(
-            self._route, "POST", response.status, asked.started, asked.request_id, asked.trace, asked.told
-        )
+        self._answered(asked, response.status)
         body = response.body
         if response.status != 204:
             size = body.size if isinstance(body, payload.Payload) else len(body or b"")
@@ -240,6 +275,17 @@ class LightPath:
         headers["Date"] = rfc822_formatted_time()
         head = f"HTTP/1.1 {response.status} {response.reason}\r\n{_lines(headers.items())}\r\n"
         return head.encode() + (body if isinstance(body, bytes) else b"")
+
+    def _answered(self, asked: Asked, status: int) -> None:
+        self._middleware.answered(
+            asked.route,
+            asked.head.method,
+            status,
+            asked.started,
+            asked.request_id,
+            asked.trace,
+            asked.told,
+        )
 
 
 class _Writer(AbstractStreamWriter):
