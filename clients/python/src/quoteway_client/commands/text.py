@@ -53,8 +53,8 @@ def quantity(units: int, token: TokenRef) -> str:
     """Returns an amount of base units in whole tokens, exactly, without the symbol."""
     if not 0 <= token.decimals <= MAX_DECIMALS:
         return f"{units} base units"
-    whole, point, fraction = from_units(units, token.decimals).partition(".")
-    return f"{int(whole):,}{point}{fraction}"
+    whole, point, fraction = from_units(abs(units), token.decimals).partition(".")
+    return f"{'-' if units < 0 else ''}{int(whole):,}{point}{fraction}"
 
 
 def usd(value: float | None) -> str:
