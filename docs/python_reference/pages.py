@@ -38,7 +38,7 @@ PAGES = (
         "memory and metrics.",
         (
             *("context", "networks", "caching", "polled_json", "rate_limiting", "plugin_store"),
-            *("plugin_metrics", "liquidity_reader", "deployment", "command_runner"),
+            *("plugin_metrics", "shared_answers", "liquidity_reader", "deployment", "command_runner"),
         ),
         (
             *("liquidity_reader.LiquidityReader", "deployment.Deployment", "deployment.QuoteSettings"),

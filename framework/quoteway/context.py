@@ -24,6 +24,7 @@ from quoteway.networks import Network, Networks
 from quoteway.plugin_store import PluginStore, Rows
 from quoteway.polled_json import PolledJson
 from quoteway.rate_limiting import Limiter
+from quoteway.shared_answers import SharedAnswers
 
 if TYPE_CHECKING:
     import aiohttp
@@ -183,6 +184,8 @@ class Services(Protocol):
 
     async def data_price(self, chain_id: int, block: Block) -> DataPrice | None: ...
 
+    def shared(self, plugin: str) -> SharedAnswers | None: ...
+
     @property
     def trace(self) -> str | None: ...
 
@@ -232,6 +235,11 @@ class Context:
     def store(self) -> PluginStore:
         """Returns small values that the plugin keeps beyond one request, see ``PluginStore``."""
         return PluginStore(self.plugin, self.runtime.rows)
+
+    @property
+    def shared(self) -> SharedAnswers | None:
+        """Returns answers that all replicas may use, see ``SharedAnswers``; None without ``[shared] url``."""
+        return self.runtime.shared(self.plugin)
 
     def every(self, seconds: float, work: Work) -> None:
         """Runs ``work()`` once the plugin is started, and again ``seconds`` after each end, until it stops.

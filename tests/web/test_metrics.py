@@ -181,7 +181,7 @@ async def test_stores_that_fail_are_counted(serve_app, make_config, parts, tmp_p
         await api.gateway.runtime.rows.get("toy", "key")
     # The store of limits is not asked again for some seconds.
     assert await values(api, "quoteway_store_failures_total") == {'store="limits"': 1, 'store="plugins"': 1}
-    assert await values(api, "quoteway_limit_decisions_total") == {'decision="uncounted",group="catalog"': 2}
+    assert await values(api, "quoteway_limit_decisions_total") == {'decision="granted",group="catalog"': 2}
     assert "canary" not in (await api.get("/metrics")).raw.decode()
 
 

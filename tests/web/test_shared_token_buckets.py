@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 from quoteway.config.model import LimitsConfig
+from quoteway.errors import RateLimited
 from quoteway.web.http.buckets import Bound, Buckets, SharedBuckets
 from quoteway.web.http.limits import Limiter
 from shared_server import server_at
@@ -161,14 +162,59 @@ async def test_a_store_that_comes_back_is_asked_again(store, server, monkeypatch
     limiter = Limiter(LimitsConfig(catalog="2/hour", store=store))
     assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;')
     await server.set("quoteway/bucket/catalog/caller", "no number")
-    assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=2;')
-    assert "requests pass uncounted: ResponseError" in caplog.text
+    assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;'), "a bucket of its own"
+    assert "one of 1 shares is counted here: ResponseError" in caplog.text
     await server.delete("quoteway/bucket/catalog/caller")
     assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;')
     await limiter.close()
 
 
-async def test_a_store_that_fails_lets_requests_pass(caplog):
+class Away(SharedBuckets):
+    """A store that answered before, when so many processes counted there."""
+
+    def __init__(self, replicas):
+        self.replicas = replicas
+
+    async def spend(self, *args, **options):
+        raise OSError("canary")
+
+
+async def test_without_its_store_each_process_grants_its_share():
+    """Four that cannot count together grant no more than the limit, and none of them nothing."""
+    rate = "100/hour"
+    limiters = [Limiter(LimitsConfig(quotes=rate, rpc="3/hour"), storage=Away(4)) for _ in range(4)]
+    granted = [(await each.take_granted("quotes", "caller", 100))[0] for each in limiters]
+    assert granted == [25] * 4
+    assert [(await each.take_granted("rpc", "caller", 9))[0] for each in limiters] == [1] * 4
+    with pytest.raises(RateLimited) as refusal:
+        await limiters[0].take("quotes", "caller")
+    assert 1 <= int(refusal.value.headers["Retry-After"]) <= 3_600 / 25
+    assert (await limiters[0].take_granted("quotes", "another", 100))[0] == 25
+    assert limiters[0].decisions["quotes", "refused"] == 76 + 75
+
+
+@pytest.mark.services
+async def test_processes_know_how_many_count_in_the_store(store, server, monkeypatch):
+    monkeypatch.setattr(SharedBuckets, "PRESENT_EVERY_S", 0.0)
+    mine, theirs = [SharedBuckets(store) for _ in range(3)], SharedBuckets(store, "theirs")
+    async with asyncio.timeout(60):
+        while [each.replicas for each in (*mine, theirs)] != [3, 3, 3, 1]:
+            for each in (*mine, theirs):
+                await each.spend("test", Bound(10**6, 60), 1)
+            await asyncio.sleep(0.05)
+    # One that was not heard of for a minute does not count.
+    seconds, _ = await server.time()
+    await server.zadd("quoteway/counting", {mine[0]._id: seconds - SharedBuckets.SEEN_S - 1})
+    async with asyncio.timeout(60):
+        while [each.replicas for each in mine[1:]] != [2, 2]:
+            for each in mine[1:]:
+                await each.spend("test", Bound(10**6, 60), 1)
+            await asyncio.sleep(0.05)
+    for each in (*mine, theirs):
+        await each.close()
+
+
+async def test_a_store_that_fails_lets_requests_pass_within_the_limit(caplog):
     class Broken(SharedBuckets):
         def __init__(self):
             """Has no client."""
@@ -177,7 +223,7 @@ async def test_a_store_that_fails_lets_requests_pass(caplog):
             raise OSError("canary")
 
     limiter = Limiter(LimitsConfig(), storage=Broken())
-    assert await limiter.take("rpc", "x") == '"rpc";r=600;t=1'
+    assert await limiter.take("rpc", "x") == '"rpc";r=599;t=1'
     assert "OSError" in caplog.text
     assert "canary" not in caplog.text
 
@@ -198,6 +244,8 @@ async def test_a_store_that_hangs_holds_no_request_for_long_and_the_next_not_at_
             await limiter.take("catalog", "caller")
         asked = len(connections)
         assert asked
-        assert await limiter.take("catalog", "caller") == '"catalog";r=1;t=1'
+        with pytest.raises(RateLimited):
+            await limiter.take("catalog", "caller")
+        assert (await limiter.take("catalog", "another")).startswith('"catalog";r=0;')
         assert len(connections) == asked, "the store is left alone for a while"
         await limiter.close()

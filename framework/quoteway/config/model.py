@@ -19,6 +19,7 @@ from quoteway.config.keys import AuthConfig, api_key_field
 from quoteway.config.limits import LimitsConfig
 from quoteway.config.network import NetworkConfig
 from quoteway.config.policy import PolicyConfig
+from quoteway.config.shared import SharedConfig
 from quoteway.config.stream import StreamConfig
 from quoteway.secrets import Secret, SecretField
 
@@ -354,6 +355,7 @@ class Config:
     prices: PricesConfig = table(PricesConfig)
     plugins: PluginsConfig = table(PluginsConfig)
     store: StoreConfig = table(StoreConfig)
+    shared: SharedConfig = table(SharedConfig)
     auth: AuthConfig = table(AuthConfig)
     calls: CallsConfig = table(CallsConfig)
     policy: PolicyConfig = table(PolicyConfig)

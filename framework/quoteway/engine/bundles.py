@@ -267,7 +267,7 @@ def _network(network: Network) -> dict[str, Any]:
 def _without_places(config: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the configuration without paths of the machine, hosts and endpoints."""
     shown = {name: value for name, value in config.items() if name not in (*_PLACES, "networks")}
-    for section in ("server", "limits", "sockets", "auth", "policy"):
+    for section in ("server", "limits", "sockets", "auth", "policy", "shared"):
         shown.pop(section, None)
     shown["plugins"] = {name: v for name, v in shown["plugins"].items() if name == "owners"}
     return shown

@@ -43,6 +43,7 @@ from quoteway.host.recording import Recorder
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.series_book import SeriesBook
+from quoteway.host.shared_tier import open_tier
 from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.host.watchdog import Watchdog
@@ -84,7 +85,7 @@ class Gateway:
         if config.server.capture:
             self.recorder = Recorder(config.server.capture, config.server.capture_bytes, clock)
             clock = self.recorder.clock
-        self.runtime = Runtime(config, clock=clock, rows=open_rows(config))
+        self.runtime = Runtime(config, clock=clock, rows=open_rows(config), tier=open_tier(config))
         self.registry = Registry(self.runtime)
         self.watchdog = Watchdog(self.registry)
         if discover:
@@ -147,6 +148,7 @@ class Gateway:
                 forward if self.recorder is None else self.recorder.reads(network, forward),
                 forward_public=partial(self._forward_public, network),
                 pushed=partial(self._pushed_heads, network),
+                sharing=self.runtime.tier.heads(network),
             )
         self.runtime.event_sources = event_sources(self.registry.plugins, self.runtime.networks)
         # Swap providers are made for each executor.
@@ -263,6 +265,7 @@ class Gateway:
             await reader.close()
         chains = self.runtime.chains.values()
         await asyncio.gather(*(chain.close() for chain in chains), return_exceptions=True)
+        await self.runtime.tier.close()
         for observer in self.registry.plugins.observers:
             observer.close()
         if self.runtime.session is not None:

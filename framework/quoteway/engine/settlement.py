@@ -9,7 +9,8 @@ from typing import Any, Literal
 from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.errors import GatewayError
 from quoteway.evm.address import ERC7528_NATIVE, checksum
-from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported, logs_of
+from quoteway.evm.chain import Log, RpcChain, SimulatedCall, SimulationUnsupported
+from quoteway.evm.simulated_calls import logs_of
 from quoteway.guard.findings import totals
 from quoteway.models import NATIVE, Address, AssetChange
 from quoteway.simulation.trace import Transfer, trace_of

@@ -6,7 +6,7 @@ import asyncio
 import json
 import math
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -14,10 +14,11 @@ from cachetools import LRUCache
 
 from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.evm import batch
-from quoteway.evm.address import checksum
 from quoteway.evm.answers import header_of, quantity, unreadable
 from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.head import HeadTracker, arrival, until
+from quoteway.evm.head_sharing import HeadSharing, NoSharing
+from quoteway.evm.simulated_calls import bytes_of, hex_of, result_of, transaction_of
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Address, At, Block, Header, Overrides, RawJson, Read
 from quoteway.models import Call as Call
@@ -55,6 +56,7 @@ class RpcChain:
     _: KW_ONLY
     forward_public: Forward | None = None
     pushed: Callable[[], AsyncIterator[Header] | None] = lambda: None
+    sharing: HeadSharing = field(default_factory=NoSharing)
     timeout_s: float = 10.0
     idle_s: float = 60.0
     requests: int = field(default=0, init=False)
@@ -71,9 +73,10 @@ class RpcChain:
             self.network,
             self._read_head,
             self._header_of,
-            lambda: self.pushed(),
+            lambda: self.pushed() or self.sharing.heads(),
             idle_s=self.idle_s,
             clock=self.clock,
+            on_head=self.sharing.moved,
         )
 
     async def close(self) -> None:
@@ -241,7 +244,9 @@ class RpcChain:
         return await until(look, self.network, "that transaction")
 
     async def _read_head(self) -> Header:
-        return await self._header("latest", shared=False)
+        header = await self._header("latest", shared=False)
+        self.sharing.read(header)
+        return header
 
     # --- calls ----------------------------------------------------------------------------------------------
 
@@ -255,8 +260,8 @@ class RpcChain:
         overrides: Overrides | None = None,
     ) -> bytes:
         """Returns a contract call's output at ``block`` (None: the head). A revert raises ``RpcError``."""
-        sent = {"to": to, "data": _hex(data)} | ({} if sender is None else {"from": sender})
-        return _bytes(await self.pinned("eth_call", [sent], block, *([overrides] if overrides else ())))
+        sent = {"to": to, "data": hex_of(data)} | ({} if sender is None else {"from": sender})
+        return bytes_of(await self.pinned("eth_call", [sent], block, *([overrides] if overrides else ())))
 
     async def deployless(
         self, creation_code: bytes, *, block: At | None = None, gas: int | None = None
@@ -265,8 +270,8 @@ class RpcChain:
 
         The output has at most 24,576 bytes and must not start with 0xef.
         """
-        sent = {"data": _hex(creation_code)} | ({} if gas is None else {"gas": hex(gas)})
-        return _bytes(await self.pinned("eth_call", [sent], block))
+        sent = {"data": hex_of(creation_code)} | ({} if gas is None else {"gas": hex(gas)})
+        return bytes_of(await self.pinned("eth_call", [sent], block))
 
     async def call_many(self, reads: Sequence[Read], *, block: At | None = None) -> list[bytes | CallFailed]:
         """Returns the outputs of many reads at one block, in their order, in one round trip.
@@ -289,7 +294,7 @@ class RpcChain:
 
     async def code(self, address: Address, *, block: At | None = None) -> bytes:
         """Returns the code at an address; empty for an account without code."""
-        return _bytes(await self.pinned("eth_getCode", [address], block))
+        return bytes_of(await self.pinned("eth_getCode", [address], block))
 
     async def pinned(self, method: str, params: list[Any], block: At | None, *more: Any) -> Any:
         """Returns the ``result`` of a request at ``block`` (None: the head).
@@ -336,7 +341,7 @@ class RpcChain:
                 {
                     "blockOverrides": {"number": hex(block.number + 1), "time": hex(time_s)},
                     "stateOverrides": dict(overrides or {}),
-                    "calls": [_transaction(call) for call in calls],
+                    "calls": [transaction_of(call) for call in calls],
                 }
             ],
             "traceTransfers": True,
@@ -353,48 +358,10 @@ class RpcChain:
             self._simulation_missing_until = self.clock() + _RETRY_SIMULATION_S
             raise SimulationUnsupported from error
         try:
-            results = [_simulated(result) for result in answer[0]["calls"]]
+            results = [result_of(result) for result in answer[0]["calls"]]
         except (LookupError, TypeError, AttributeError) as error:
             raise unreadable() from error
         if len(results) != len(calls):
             raise unreadable()
         self._simulation_known_until = self.clock() + _RETRY_SIMULATION_S
         return results
-
-
-def _transaction(call: SimulatedCall) -> dict[str, str]:
-    transaction = {"from": call.sender, "to": call.to, "input": _hex(call.data), "value": hex(call.value)}
-    if call.gas is not None:
-        transaction["gas"] = hex(call.gas)
-    return transaction
-
-
-def _simulated(result: Mapping[str, Any]) -> SimulatedResult:
-    error = result.get("error") or {}
-    ok = quantity(result["status"]) == 1
-    output = _bytes(result.get("returnData") or "0x")
-    # geth has the revert data in error.data, anvil in returnData.
-    if not ok and not output and isinstance(error.get("data"), str):
-        output = _bytes(error["data"])
-    gas_used, peak = quantity(result["gasUsed"]), result.get("maxUsedGas")
-    peak_gas = None if peak is None else quantity(peak)
-    logs = logs_of(result.get("logs") or ())
-    return SimulatedResult(ok, gas_used, output, logs, error.get("code"), peak_gas)
-
-
-def logs_of(entries: Iterable[Mapping[str, Any]]) -> tuple[Log, ...]:
-    """The logs of a receipt or a simulated transaction."""
-    return tuple(Log(checksum(row["address"]), tuple(row["topics"]), _bytes(row["data"])) for row in entries)
-
-
-def _hex(data: bytes) -> str:
-    return "0x" + data.hex()
-
-
-def _bytes(value: Any) -> bytes:
-    try:
-        if value[:2] == "0x":
-            return bytes.fromhex(value[2:])
-    except (TypeError, ValueError):
-        pass
-    raise unreadable()

@@ -147,6 +147,7 @@ class HeadTracker:
 
     It takes the heads that nodes push (``pushed``), and polls while none are offered. A pushed head does not
     replace the read of a request: one that is not pushed yet may have the request's own transaction.
+    ``on_head`` is told each new head.
 
     Outside of a request, a known head is served for at most three times the network's ``head_poll_s``, five
     seconds at least, and two block times while heads are pushed. After that it is read again, and when that
@@ -171,6 +172,7 @@ class HeadTracker:
     _: KW_ONLY
     idle_s: float
     clock: Callable[[], float]
+    on_head: Callable[[Header], None] = lambda header: None
     _ring: HeaderRing = field(init=False)
     _behind_since: float | None = field(default=None, init=False)
     _heads: LRUCache[str, tuple[Block, int]] = field(default_factory=lambda: LRUCache(128), init=False)
@@ -185,7 +187,7 @@ class HeadTracker:
     _following: bool = field(default=False, init=False)
 
     def __post_init__(self) -> None:
-        self._ring = HeaderRing(self.parent_of)
+        self._ring = HeaderRing(self.parent_of, self.on_head)
 
     @property
     def known(self) -> Block | None:

@@ -17,10 +17,16 @@ class HeaderRing:
     """The headers that were heads or ancestors of heads, one for each of the newest ``RING_BLOCKS`` numbers.
 
     Blocks between two heads may be missing. ``parent_of`` reads a header by its hash; None: no node has it.
+    ``on_tip`` is told each new tip.
     """
 
-    def __init__(self, parent_of: Callable[[str], Awaitable[Header | None]]) -> None:
+    def __init__(
+        self,
+        parent_of: Callable[[str], Awaitable[Header | None]],
+        on_tip: Callable[[Header], None] = lambda header: None,
+    ) -> None:
         self._read = parent_of
+        self._on_tip = on_tip
         self._parents: LRUCache[str, Header] = LRUCache(2 * RING_BLOCKS)
         self._known: dict[int, Header] = {}
         self._proving = asyncio.Lock()
@@ -73,10 +79,12 @@ class HeaderRing:
         return self.tip
 
     def _accept(self, header: Header) -> None:
-        if self.tip is None or self.tip.block.hash != header.block.hash:
+        is_new = self.tip is None or self.tip.block.hash != header.block.hash
+        self.tip = self._known[header.block.number] = header
+        if is_new:
             self._moved.set()  # for all that wait now
             self._moved = asyncio.Event()
-        self.tip = self._known[header.block.number] = header
+            self._on_tip(header)
         for number in [n for n in self._known if n <= header.block.number - RING_BLOCKS]:
             del self._known[number]
 

@@ -15,11 +15,13 @@ from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.l1_fee import L1Prices
 from quoteway.host.plugin_rows import MemoryRows
+from quoteway.host.shared_tier import SharedTier
 from quoteway.liquidity_reader import LiquidityReader
 from quoteway.models import Address, Block, EventSource, FlowOrder, PoolsFound, Step, Token
 from quoteway.networks import Networks
 from quoteway.plugin_store import Rows
 from quoteway.providers import Executor
+from quoteway.shared_answers import SharedAnswers
 from quoteway.telemetry.tracing import traceparent
 from quoteway.wallet_history import WalletHistory
 
@@ -78,6 +80,7 @@ class Runtime:
     counts: Counter[tuple[str, str, str]] = field(default_factory=Counter)
     l1_prices: L1Prices = field(default_factory=L1Prices)
     rows: Rows = field(default_factory=MemoryRows)
+    tier: SharedTier = field(default_factory=lambda: SharedTier(None))
 
     def chain(self, chain_id: int) -> RpcChain:
         """Returns one of ``chains``. Raises ``ProviderUnavailable`` when no RPC upstream serves it."""
@@ -89,6 +92,10 @@ class Runtime:
     async def data_price(self, chain_id: int, block: Block) -> DataPrice | None:
         """Returns the prices of data at ``block``, see ``Context``."""
         return await self.l1_prices.at(self.chain(chain_id), block)
+
+    def shared(self, plugin: str) -> SharedAnswers | None:
+        """Returns the answers that a plugin shares with those of other replicas, see ``Context``."""
+        return self.tier.answers(plugin)
 
     @property
     def trace(self) -> str | None:

@@ -94,18 +94,22 @@ async def clock(nodes: Sequence[Node], now_s: float | None = None) -> Finding | 
 
 
 async def stores(config: Config) -> list[Finding]:
-    """Asks what workers and replicas share: the places of the limits, of the policy's amounts over time, and
-    of what plugins keep."""
+    """Asks what workers and replicas share: the places of the limits, of the policy's amounts over time, of
+    what is read from chains, and of what plugins keep."""
     from quoteway.host.plugin_rows import open_rows
+    from quoteway.host.shared_tier import open_tier
     from quoteway.web.http.buckets import open_store
 
     findings = []
     try:
         if config.limits.enabled:
             open_store(config.limits.store)
-            findings += await _server("limits.store", config.limits.store, "requests pass uncounted")
+            findings += await _server("limits.store", config.limits.store, "each replica counts a share of its own")
         if config.policy.store is not None:
             findings += await _server("policy.store", config.policy.store, "no action with a limit is made")
+        if config.shared.url is not None:
+            open_tier(config)
+            findings += await _server("shared.url", config.shared.url, "each replica reads chains for itself")
         rows = open_rows(config)
         if config.store.url is not None:
             findings += await _server("store.url", config.store.url, "what plugins keep is not there")

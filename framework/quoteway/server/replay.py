@@ -167,7 +167,7 @@ def _config(bundle: Bundle) -> Config:
     sections = {name: _with_secrets(section) for name, section in tree.pop("plugin", {}).items()}
     quotes = {"acknowledge_price_impact_bps": "off", **tree.pop("quotes", {})}
     quotes.pop("keys", None)
-    for name in ("store", "actions"):
+    for name in ("store", "actions", "shared"):
         tree.pop(name, None)
     try:
         config = load_section(Config, {**tree, "quotes": quotes})

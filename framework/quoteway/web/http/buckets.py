@@ -7,6 +7,10 @@ and none while it is full.
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import contextvars
+import secrets
 import time
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
@@ -36,6 +40,10 @@ class Bound:
     def times(self, factor: int) -> Bound:
         """Returns ``factor`` times the limit."""
         return Bound(self.amount * factor, self.window_s)
+
+    def share(self, replicas: int) -> Bound:
+        """Returns the limit of one of so many replicas that cannot count together: at least one request."""
+        return Bound(max(self.amount // replicas, 1), self.window_s)
 
     @property
     def token_s(self) -> float:
@@ -88,7 +96,14 @@ class SharedBuckets:
     """The same in Valkey or Redis, by its clock, so that those of the replicas need not agree.
 
     A bucket whose limit was changed keeps the moment at which it is full, at most the new window away.
+
+    ``replicas`` is the number of processes that counted here within ``SEEN_S``, this one too, when the server
+    last answered.
     """
+
+    SEEN_S = 60
+    PRESENT_EVERY_S = 10.0
+    replicas = 1
 
     _SCRIPT = """
     local time = redis.call('time')
@@ -106,29 +121,58 @@ class SharedBuckets:
     return {granted, left - granted, math.ceil(full_in)}
     """
 
-    def __init__(self, url: str) -> None:
+    _PRESENT = """
+    local now = tonumber(redis.call('time')[1])
+    redis.call('zadd', KEYS[1], now, ARGV[1])
+    redis.call('zremrangebyscore', KEYS[1], '-inf', now - tonumber(ARGV[2]))
+    redis.call('expire', KEYS[1], ARGV[2])
+    return redis.call('zcard', KEYS[1])
+    """
+
+    def __init__(self, url: str, prefix: str = "quoteway") -> None:
         self._client = shared_store(url)
+        self._id = secrets.token_hex(12)
+        self._present_key = f"{prefix}/counting"
+        self._present_at = float("-inf")
+        self._presenting: asyncio.Task[None] | None = None
         # It is sent once, and then named by its digest: one command for each request.
         self._script: Any = self._client.register_script(self._SCRIPT)
 
     async def spend(self, key: str, bound: Bound, wanted: int, *, partly: bool = False) -> Spent:
         """As that of ``Buckets``, in one round trip. Raises what the client raises."""
+        if time.monotonic() - self._present_at >= self.PRESENT_EVERY_S:
+            self._present_at = time.monotonic()
+            # Beside the request, which does not wait for it.
+            self._presenting = asyncio.create_task(self._present(), context=contextvars.Context())
         arguments = bound.window_s * 1_000_000, bound.amount, wanted, int(partly), _ROUNDING
         granted, left, full_in_us = await self._script([key], arguments)
         return Spent(granted, left, full_in_us / 1_000_000)
 
+    async def _present(self) -> None:
+        """Tells the others that this process counts here, and learns how many do."""
+        with contextlib.suppress(Exception):  # the requests tell what is wrong with the server
+            given = self._id, str(self.SEEN_S)
+            found = await self._client.eval(self._PRESENT, 1, self._present_key, *given)
+            self.replicas = max(int(found), 1)
+
     async def close(self) -> None:
         """Closes the connections."""
+        if self._presenting is not None:
+            self._presenting.cancel()
+            await asyncio.wait([self._presenting], timeout=1.0)
         await self._client.aclose()
 
 
-def open_store(store: Secret | str) -> Buckets | SharedBuckets:
-    """The buckets' store, not connected yet. Raises ``ConfigError`` when its client is not installed."""
+def open_store(store: Secret | str, prefix: str = "quoteway") -> Buckets | SharedBuckets:
+    """The buckets' store, not connected yet; names of a shared one begin with ``prefix``.
+
+    Raises ``ConfigError`` when its client is not installed.
+    """
     url = store.reveal() if isinstance(store, Secret) else store
     if url.startswith("memory"):
         return Buckets()
     try:
-        return SharedBuckets(url)
+        return SharedBuckets(url, prefix)
     except ImportError:
         raise ConfigError(
             "limits.store names a Valkey or Redis server, and its client is not installed: "

@@ -177,7 +177,8 @@ async def show_state(gateway: Gateway, metrics: Metrics) -> None:
     metrics.show(gateway.registry, gateway.runtime.counts, ready=ready)
     metrics.networks.show(found.states)
     metrics.process.show(config.worker, config.server.workers, ready=ready)
-    metrics.load.show(gateway.runtime.rows)
+    metrics.load.show(gateway.runtime.rows, gateway.runtime.tier)
+    metrics.shared.show(gateway.runtime.tier, gateway.runtime.networks)
     upstreams = await upstream_health(gateway.registry.enabled(Capability.RPC))
     metrics.show_upstreams(upstreams, gateway.runtime.networks)
 

@@ -51,13 +51,13 @@ class _Limits:
 
 
 class Limiter:
-    """Counts requests per caller and group in token buckets. A store that fails lets requests pass uncounted,
-    and the log says so.
+    """Counts requests per caller and group in token buckets. While a shared store fails, this process counts
+    by itself: it grants its share of each limit, by the number of processes that counted there before.
 
     With ``local``, callers at loopback addresses have ``LOCAL_FACTOR`` times the limits. ``tiers`` names the
     tiers of callers, whose limits count instead. Headers are those of
-    draft-ietf-httpapi-ratelimit-headers-11. ``decisions`` counts requests by group and decision (``granted``,
-    ``refused``, ``uncounted``), and ``store_failures`` failed calls of a store.
+    draft-ietf-httpapi-ratelimit-headers-11. ``decisions`` counts requests by group and decision (``granted`` or
+    ``refused``), and ``store_failures`` failed calls of a store.
     """
 
     def __init__(
@@ -74,7 +74,8 @@ class Limiter:
         self._of_callers = {caller: of_tiers[tier] for caller, tier in tiers.items()}
         self._prefix = config.prefix
         self._serves_local = local
-        self._storage = storage or open_store(config.store)
+        self._storage = storage or open_store(config.store, config.prefix)
+        self._own = Buckets()
         self._paused_until = 0.0
         self.decisions: Counter[tuple[str, str]] = Counter()
         self.store_failures = 0
@@ -91,7 +92,7 @@ class Limiter:
         spent = self._storage.spend(self._key(group, caller), bound, requests)
         self._note(group, requests, spent.granted)
         if not spent.granted:
-            raise self._error(group, caller, spent, requests, taken)
+            raise self._error(group, caller, spent, requests, taken, bound)
         return _state(group, spent)
 
     async def take(self, group: str, caller: str, requests: int = 1, taken: int = 0) -> str:
@@ -122,27 +123,28 @@ class Limiter:
         self, group: str, caller: str, requests: int, *, taken: int = 0, partly: bool = False
     ) -> tuple[int, str, RateLimited | None]:
         bound, key = self._bound_of(group, caller), self._key(group, caller)
+        spent = None
         if isinstance(self._storage, Buckets):
             spent = self._storage.spend(key, bound, requests, partly=partly)
-        else:
-            uncounted = requests, _state(group, Spent(requests, bound.amount, 0.0)), None
-            now = time.monotonic()
-            if now < self._paused_until:
-                self.decisions[group, "uncounted"] += requests
-                return uncounted
+        elif (now := time.monotonic()) >= self._paused_until:
             try:
                 spent = await self._storage.spend(key, bound, requests, partly=partly)
             except Exception as error:  # the store's client has exceptions of its own
                 self.store_failures += 1
-                self.decisions[group, "uncounted"] += requests
                 if now >= self._paused_until:  # only the first of the requests that waited together logs it
                     self._paused_until = time.monotonic() + STORE_PAUSE_S
-                    text = "the rate limit store does not answer, requests pass uncounted: %s"
-                    log.error(text, type(error).__name__)
-                return uncounted
+                    text = "the rate limit store does not answer, one of %d shares is counted here: %s"
+                    log.error(text, self._storage.replicas, type(error).__name__)
+        if spent is None:
+            bound = bound.share(self._replicas)
+            spent = self._own.spend(key, bound, requests, partly=partly)
         self._note(group, requests, spent.granted)
-        over = None if spent.granted == requests else self._error(group, caller, spent, requests, taken)
+        over = None if spent.granted == requests else self._error(group, caller, spent, requests, taken, bound)
         return spent.granted, _state(group, spent), over
+
+    @property
+    def _replicas(self) -> int:
+        return 1 if isinstance(self._storage, Buckets) else self._storage.replicas
 
     def _note(self, group: str, wanted: int, granted: int) -> None:
         if granted:
@@ -163,9 +165,10 @@ class Limiter:
     def _key(self, group: str, caller: str) -> str:
         return f"{self._prefix}/bucket/{group}/{caller}"
 
-    def _error(self, group: str, caller: str, spent: Spent, wanted: int, taken: int) -> RateLimited:
+    def _error(
+        self, group: str, caller: str, spent: Spent, wanted: int, taken: int, bound: Bound
+    ) -> RateLimited:
         """The error of what was not granted. It passes once so many tokens are back, if a bucket has them."""
-        bound = self._bound_of(group, caller)
         missing = min(wanted - spent.granted + taken, bound.amount)
         fits = wanted + taken <= bound.amount
         wait_s = max(1, math.ceil(spent.full_in_s - bound.window_s + missing * bound.token_s))

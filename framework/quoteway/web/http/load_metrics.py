@@ -6,6 +6,7 @@ from prometheus_client import CollectorRegistry, Counter, Gauge
 
 from quoteway.errors import GatewayError, Reason
 from quoteway.host.outcomes import CAUSED_BY_REQUESTS
+from quoteway.host.shared_tier import SharedTier
 from quoteway.plugin_store import Rows
 from quoteway.web.http.cache import CatalogCache
 from quoteway.web.http.limits import Limiter
@@ -38,7 +39,7 @@ class LoadMetrics:
         self._decisions = Totals(
             Counter(
                 "quoteway_limit_decisions",
-                "Counted requests: granted, refused (429), or uncounted since the store fails",
+                "Counted requests: granted or refused (429)",
                 ["group", "decision"],
                 registry=registry,
             )
@@ -60,7 +61,7 @@ class LoadMetrics:
         self._failures = Totals(
             Counter(
                 "quoteway_store_failures",
-                "Failed calls of the stores of [limits] and [store]",
+                "Failed calls of the stores of [limits], [store] and [shared]",
                 ["store"],
                 registry=registry,
             )
@@ -74,10 +75,12 @@ class LoadMetrics:
         fault = "caller" if by_caller else "service"
         self._errors.labels(route, error.code, "" if reason is None else reason.value, fault).inc()
 
-    def show(self, rows: Rows) -> None:
-        """Sets what others count. ``rows`` is the store of plugins."""
+    def show(self, rows: Rows, tier: SharedTier) -> None:
+        """Sets what others count. ``rows`` is the store of plugins, ``tier`` what replicas share."""
         self._under_way.set(self.under_way)
         self._failures.show(("plugins",), rows.failures)
+        if tier.server is not None:
+            self._failures.show(("shared",), tier.server.failures)
         if self.limiter is not None:
             self._failures.show(("limits",), self.limiter.store_failures)
             for labels, total in self.limiter.decisions.items():

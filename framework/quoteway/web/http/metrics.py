@@ -18,6 +18,7 @@ from quoteway.providers import RpcUpstream
 from quoteway.web.http.load_metrics import LoadMetrics
 from quoteway.web.http.network_metrics import NetworkMetrics
 from quoteway.web.http.process_metrics import ProcessMetrics
+from quoteway.web.http.shared_metrics import SharedMetrics
 from quoteway.web.http.socket_metrics import SocketMetrics
 from quoteway.web.http.stream_metrics import StreamMetrics
 from quoteway.web.http.upstream_metrics import UpstreamMetrics
@@ -34,7 +35,7 @@ _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 class Metrics:
     """Requests by route template, method and status; calls of providers and their breakers; what blocked the
     event loop; what is enabled and whether the gateway is ready. ``load``, ``networks``, ``process``,
-    ``sockets`` and ``streams`` have the others.
+    ``shared``, ``sockets`` and ``streams`` have the others.
     """
 
     def __init__(self) -> None:
@@ -106,6 +107,7 @@ class Metrics:
         self.load = LoadMetrics(own)
         self.networks = NetworkMetrics(own)
         self.process = ProcessMetrics(own)
+        self.shared = SharedMetrics(own)
         self._of_plugins: list[CollectorRegistry] = []
         self.sockets = SocketMetrics(own)
         self.streams = StreamMetrics(own)

@@ -15,7 +15,10 @@ Without pushed heads the gateway does not know that there is a new block until s
 answer is served for at most half a block time and two seconds, and not at all as soon as any node has shown a
 higher block in an answer, such as in that receipt.
 
-**What is shared.** For the same reason a call joins another one under way only when the answer can be no
+**What replicas share.** With ``[shared]``, the core's reads that can never change (``shared_reads``); with
+``cache_store``, clients' calls. Nothing is asked there that is in memory.
+
+**What is shared here.** For the same reason a call joins another one under way only when the answer can be no
 older than the call: one that has not been sent yet (it is sent in the loop's next turn), one whose answer
 cannot change, or one at a pushed head that is still the newest. When several identical calls follow each
 other while the first is under way, they wait ``GATHER_S`` for each other (``cache_flights``).
@@ -39,6 +42,7 @@ from quoteway_rpc.cache_facts import MARGIN_BLOCKS, ChainFacts, Facts, HeadSourc
 from quoteway_rpc.cache_flights import Flight, Flights
 from quoteway_rpc.cache_keys import Kind, Plan, plan_of, same_call
 from quoteway_rpc.cache_store import Store
+from quoteway_rpc.shared_reads import SharedReads
 
 HEAD_S = 2.0
 NODE_S = 60.0
@@ -67,12 +71,14 @@ class Cache:
         count: Count,
         heads: HeadSource | None = None,
         store: Store | None = None,
+        shared: SharedReads | None = None,
     ) -> None:
         self._send = send
         self._clock = clock
         self._count = count
         self._heads: HeadSource = heads or NoHeads()
         self._store = store
+        self._shared = shared
         self._facts = ChainFacts(send, self._heads, clock)
         self._plans: dict[tuple[int, str, bytes], Plan | None] = {}
         self._undecided: dict[bytes, asyncio.Task[None]] = {}
@@ -256,6 +262,8 @@ class Cache:
         store = self._store_for(ask)
         if self.entries.put(plan.key, entry) and until is None and store is not None:
             store.put(plan.key, body)
+        if self._shared is not None:
+            self._shared.put(flight, body, None if until is None else until - self._clock())
 
     # --- identical calls ------------------------------------------------------------------------------------
 
@@ -294,12 +302,21 @@ class Cache:
             body = await self._awaited(plan, ask) or await self._from_store(flight, plan)
             if body is not None:
                 return orjson.loads(body)
-        result = await self._send(ask)
-        if not isinstance(result, RawJson):
-            self._keep(flight, result)
-        elif len(result) <= MOST_READ_BYTES:
-            with contextlib.suppress(orjson.JSONDecodeError):  # JSON with a number that no double holds
-                self._keep(flight, result.parsed())
+            shared = self._shared if flight.settled and not ask.public else None
+            found = None if shared is None else await shared.find(flight, plan)
+            if found is not None:
+                self._remember(flight, plan, found[0], core=True)
+                return found[1]
+        try:
+            result = await self._send(ask)
+            if not isinstance(result, RawJson):
+                self._keep(flight, result)
+            elif len(result) <= MOST_READ_BYTES:
+                with contextlib.suppress(orjson.JSONDecodeError):  # JSON with a number that no double holds
+                    self._keep(flight, result.parsed())
+        finally:
+            if self._shared is not None:
+                self._shared.release(flight)  # unless it was kept
         return result
 
     # --- the store of replicas ------------------------------------------------------------------------------
@@ -323,10 +340,17 @@ class Cache:
         if not storable(plan, result) or not in_chain:
             return None
         self._count("cache_store_hits", flight.ask.network, 1)
-        if self.entries is not None:
-            entry = Entry(body, flight.ask.network, plan.kind, False, None, number, flight.generation)
-            self.entries.put(plan.key, entry)
+        self._remember(flight, plan, body, core=False, number=number)
         return body
+
+    def _remember(
+        self, flight: Flight, plan: Plan, body: bytes, *, core: bool, number: int | None = None
+    ) -> None:
+        """Keeps in memory what another replica has read."""
+        if self.entries is not None:
+            at = plan.number if number is None else number
+            entry = Entry(body, flight.ask.network, plan.kind, core, None, at, flight.generation)
+            self.entries.put(plan.key, entry)
 
 
 def _is_frozen(plan: Plan, facts: Facts) -> bool:

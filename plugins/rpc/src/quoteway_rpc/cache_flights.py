@@ -30,7 +30,8 @@ class Flight:
 
     The first caller makes it, in its own task ``caller``; the outcome is told to those who joined it, in
     ``landing``. ``settled``: the answer cannot change. ``finalized``, ``generation``, ``refreshing`` and
-    ``identifying`` are facts of the chain before it was sent, ``head`` the newest block then.
+    ``identifying`` are facts of the chain before it was sent, ``head`` the newest block then. ``owed``: the
+    key of an answer that other replicas may wait for.
     """
 
     ask: Ask
@@ -45,6 +46,7 @@ class Flight:
     generation: int = 0
     refreshing: asyncio.Task[None] | None = None
     identifying: asyncio.Task[None] | None = None
+    owed: bytes | None = None
 
 
 Key: TypeAlias = tuple[bool, bytes]

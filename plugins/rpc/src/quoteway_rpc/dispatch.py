@@ -22,6 +22,8 @@ from quoteway_rpc.health import Health
 from quoteway_rpc.log_ranges import LogRanges
 from quoteway_rpc.race import Race, RaceLimits
 from quoteway_rpc.receiving import Budget
+from quoteway_rpc.shared_looks import SharedLooks
+from quoteway_rpc.shared_reads import SharedReads
 from quoteway_rpc.upstream import Upstream
 
 
@@ -77,6 +79,7 @@ class Dispatcher(RpcUpstream):
                 context.log,
                 self._healths[network.chain_id].head_seen,
                 self._healths[network.chain_id].is_cordoned,
+                None if context.shared is None else SharedLooks(context.shared),
             )
             for network in served
         }
@@ -128,6 +131,7 @@ class Dispatcher(RpcUpstream):
             count=context.count,
             heads=self.known_heads,
             store=None if store is None else open_store(store.reveal(), context.log, self._clock),
+            shared=None if context.shared is None else SharedReads(context.shared, context.count),
         )
 
     def _lacks(self, ask: Ask, upstream: Upstream) -> bool:

@@ -13,12 +13,15 @@ import functools
 import logging
 import math
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from typing import Any
 
 import aiohttp
 from quoteway import Block, Header, Network, UpstreamError
 
+from quoteway_rpc.cache_answers import number_of
 from quoteway_rpc.head_feed import HeadFeed
 from quoteway_rpc.known_heads import KnownHeads
+from quoteway_rpc.shared_looks import SharedLooks
 from quoteway_rpc.upstream import Unusable, Upstream
 
 IDLE_S = 60.0
@@ -43,6 +46,7 @@ class NetworkHeads(KnownHeads):
         log: logging.LoggerAdapter[logging.Logger] | logging.Logger,
         on_head: Callable[[Upstream, int], None] = lambda upstream, number: None,
         is_cordoned: Callable[[Upstream], bool] = lambda upstream: False,
+        looks: SharedLooks | None = None,
     ) -> None:
         super().__init__(network, upstreams, clock, log, on_head)
         self.is_cordoned = is_cordoned
@@ -50,6 +54,7 @@ class NetworkHeads(KnownHeads):
         self._used_at = -math.inf
         self._watching: asyncio.Task[None] | None = None
         self._looks: dict[Upstream, asyncio.Task[None]] = {}
+        self._shared_looks = looks
         self._queues: set[asyncio.Queue[Header | None]] = set()
         self.closed = False
 
@@ -140,14 +145,37 @@ class NetworkHeads(KnownHeads):
         view = self.views[upstream]
         view.polled_at = self._clock()
         try:
-            latest = ["latest", False]
-            await upstream.ask("eth_getBlockByNumber", latest, timeout_s=_POLL_TIMEOUT_S)
+            await self._newest_of(upstream)
         except (Unusable, UpstreamError):
             view.unreachable = True
             view.pause_s = min(max(2 * view.pause_s, self._interval_s), _SLOWEST_POLL_S)
         else:
             view.pause_s = 0.0
             view.slow = self._clock() - view.polled_at > READY_S
+
+    async def _newest_of(self, upstream: Upstream) -> None:
+        method, latest = "eth_getBlockByNumber", ["latest", False]
+        shared, interval_s = self._shared_looks, self._interval_s
+        if shared is None:
+            await upstream.ask(method, latest, timeout_s=_POLL_TIMEOUT_S)
+            return
+        key = shared.key(upstream.identity, interval_s)
+        block = await shared.find(key)
+        if block is not None and self._is_as_new(upstream, block):
+            self.learn(upstream, method, latest, block)
+            return
+        try:
+            block = await upstream.ask(method, latest, timeout_s=_POLL_TIMEOUT_S)
+        except BaseException:
+            shared.release(key)
+            raise
+        shared.put(key, block, interval_s)
+
+    def _is_as_new(self, upstream: Upstream, block: Mapping[str, Any]) -> bool:
+        """Whether a block is no older than what the upstream told here: an older one, it is to say itself."""
+        known = self.views[upstream].number
+        number = number_of(block)
+        return number is not None and (known is None or number >= known)
 
     async def close(self) -> None:
         """Ends the WebSockets and the asking."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import itertools
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -33,7 +34,7 @@ Inspect: TypeAlias = Callable[["Upstream", str, Sequence[Any], Any], Awaitable[N
 class Upstream:
     """An endpoint of one network. Its URLs and headers are secrets: no text made here contains them.
 
-    ``ws`` has its WebSocket URL and headers, None when it has none.
+    ``ws`` has its WebSocket URL and headers, None when it has none. ``identity`` is equal for equal endpoints.
     """
 
     def __init__(
@@ -49,6 +50,8 @@ class Upstream:
         self.tier = endpoint.tier
         self.cordoned = endpoint.cordoned
         self._chain_id = chain_id
+        told = orjson.dumps([chain_id, endpoint.url, sorted(endpoint.headers.items())])
+        self.identity = hashlib.blake2b(told, digest_size=16).digest()
         self._connections = _connections(endpoint, max_response_bytes, budget)
         self.ws = websocket_parts(endpoint)
         self.inspect: Inspect | None = None

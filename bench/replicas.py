@@ -1,0 +1,282 @@
+"""JSON-RPC requests of 1, 2 and 4 replicas at one rate of quotes and 2 s blocks, with ``[shared]`` and without,
+and the quotes a second of one and two workers.
+
+All replicas read a look-alike of Ethereum through a proxy that counts. A transaction in each block changes
+pools, so that what is known of them has to be carried on. The first blocks, which replicas read to know
+anything at all, do not count.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import itertools
+import json
+import secrets
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import aiohttp
+import orjson
+from aiohttp import web
+
+from bench.report import Report, counts
+from bench.server import free_port, process, wait_for
+from bench.speed import WALLET
+
+if TYPE_CHECKING:
+    from quoteway_devnet.chains import Devnet
+
+BLOCK_S: Final = 2.0
+QUOTES_PER_BLOCK: Final = 10
+"""5 quotes a second."""
+WARM_BLOCKS: Final = 5
+COUNTED_BLOCKS: Final = 15
+GOAL_RATIO: Final = 1.2
+CLIENTS: Final = 16
+RATE_S: Final = 8.0
+RATE_TURNS: Final = 3
+_USDC: Final = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
+_SOLD: Final = "0x" + "51" * 20
+"""An account that trades in each block, which anvil lets send without its key."""
+_VERSION: Final = "Geth/v1.16.0-stable"
+"""What the proxy says that the node is: answers of development nodes are not kept, since they change."""
+
+
+class CountingNode:
+    """A proxy in front of a node that counts requests by method."""
+
+    def __init__(self, url: str) -> None:
+        self._url = url
+        self.methods: Counter[str] = Counter()
+        self._session: aiohttp.ClientSession | None = None
+
+    async def ask(self, method: str, *params: Any) -> Any:
+        """Asks the node itself, uncounted."""
+        body = orjson.dumps({"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+        return orjson.loads(await self._sent(body)).get("result")
+
+    async def _sent(self, body: bytes) -> bytes:
+        assert self._session is not None
+        headers = {"Content-Type": "application/json"}
+        async with self._session.post(self._url, data=body, headers=headers) as answer:
+            return await answer.read()
+
+    async def _forward(self, request: web.Request) -> web.Response:
+        body = await request.read()
+        call = orjson.loads(body)
+        self.methods[call["method"]] += 1
+        if call["method"] == "web3_clientVersion":
+            answer = orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": _VERSION})
+        else:
+            answer = await self._sent(body)
+        return web.Response(body=answer, content_type="application/json")
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncIterator[str]:
+        """Serves the proxy and yields its URL."""
+        app = web.Application(client_max_size=1 << 24)
+        app.router.add_post("/", self._forward)
+        runner = web.AppRunner(app)
+        await runner.setup()
+        port = free_port()
+        await web.TCPSite(runner, "127.0.0.1", port).start()
+        async with aiohttp.ClientSession() as self._session:
+            try:
+                yield f"http://127.0.0.1:{port}/"
+            finally:
+                await runner.cleanup()
+
+
+@contextlib.asynccontextmanager
+async def valkey() -> AsyncIterator[str]:
+    """Runs a Valkey or Redis server and yields its URL. Raises ``RuntimeError`` where none is installed."""
+    server = shutil.which("valkey-server") or shutil.which("redis-server")
+    if server is None:
+        raise RuntimeError("install redis-server (Debian) or valkey-server")
+    port = free_port()
+    async with process(server, "--port", str(port), "--save", "", "--bind", "127.0.0.1"):
+        ends_at = time.monotonic() + 60
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+                writer.close()
+                break
+            except OSError:
+                if time.monotonic() > ends_at:
+                    raise
+                await asyncio.sleep(0.05)
+        yield f"redis://127.0.0.1:{port}/0"
+
+
+@contextlib.asynccontextmanager
+async def served(
+    node_urls: Sequence[str], shared_url: str | None, *, key: str, workers: int = 1, more: str = ""
+) -> AsyncIterator[str]:
+    """Runs ``quoteway serve`` over the look-alike and yields its URL when it is ready."""
+    port = free_port()
+    shared = "" if shared_url is None else f'[shared]\nurl = "{shared_url}"\ntimeout_s = 2.0\n'
+    text = f"""
+[server]
+port = {port}
+workers = {workers}
+[quotes]
+keys = [{{ id = "bench", secret = {{ env = "BENCH_KEY" }} }}]
+competition_timeout_s = 30
+[limits]
+enabled = false
+[plugins]
+load = ["rpc", "router", "uniswap"]
+[networks.ethereum]
+rpc = {json.dumps(list(node_urls))}
+block_time_s = {BLOCK_S}
+head_poll_s = {BLOCK_S / 2}
+{shared}{more}
+"""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "quoteway.toml"
+        path.write_text(text)
+        command = str(Path(sys.executable).with_name("quoteway"))
+        async with process(command, "serve", "--config", str(path), environ={"BENCH_KEY": key}) as child:
+            url = f"http://127.0.0.1:{port}"
+            await wait_for(f"{url}/readyz", child)
+            yield url
+
+
+@contextlib.contextmanager
+def look_alike() -> Iterator[Devnet]:
+    """Runs the look-alike of Ethereum, which mines when it is told to."""
+    from quoteway_devnet.public_chains import public_chain
+    from quoteway_uniswap.public_networks import ROWS
+
+    with public_chain("ethereum", 1, ROWS[1][0]) as chain, chain.rpc("ethereum") as rpc:
+        rpc("evm_setAutomine", False)
+        rpc("anvil_setBalance", _SOLD, hex(10**24))
+        rpc("anvil_impersonateAccount", _SOLD)
+        yield chain
+
+
+@dataclass
+class Load:
+    """Quotes at a fixed rate and blocks at a fixed time, over some replicas in turns."""
+
+    node: CountingNode
+    urls: Sequence[str]
+    weth: str
+    session: aiohttp.ClientSession
+    quotes: int = 0
+    _next_url: Iterator[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._next_url = itertools.cycle(self.urls)
+
+    async def blocks(self, count: int) -> Counter[str]:
+        """Makes blocks and quotes, and returns the requests meanwhile by method."""
+        before = self.node.methods.copy()
+        loop = asyncio.get_running_loop()
+        began, asked = loop.time(), []
+        for number in range(count):
+            await self._mine()
+            for quote in range(QUOTES_PER_BLOCK):
+                due = began + BLOCK_S * (number + quote / QUOTES_PER_BLOCK)
+                await asyncio.sleep(max(due - loop.time(), 0.0))
+                asked.append(asyncio.create_task(self.quote(next(self._next_url))))
+            await asyncio.sleep(max(began + BLOCK_S * (number + 1) - loop.time(), 0.0))
+        await asyncio.gather(*asked)
+        return self.node.methods - before
+
+    async def _mine(self) -> None:
+        """Mines a block in which the wrapped coin's contract, but no pool, has a log."""
+        await self.node.ask(
+            "eth_sendTransaction", {"from": _SOLD, "to": self.weth, "value": "0x1", "gas": "0x30d40"}
+        )
+        await self.node.ask("evm_mine")
+
+    async def quote(self, url: str) -> Mapping[str, Any]:
+        """Makes a quote. Raises ``RuntimeError`` when it fails."""
+        self.quotes += 1
+        body = {
+            "network": "ethereum",
+            "fromToken": "native",
+            "toToken": _USDC,
+            "amount": str(10**17 + self.quotes % 7 * 10**16),
+            "address": WALLET,
+        }
+        async with self.session.post(f"{url}/v2/swaps/quote", json=body) as answer:
+            if answer.status != 200:
+                raise RuntimeError(f"quote answered {answer.status}: {await answer.text()}")
+            made: Mapping[str, Any] = await answer.json()
+            return made
+
+
+async def requests_of(
+    chain: Devnet, replicas: int, *, shared: bool, blocks: int = COUNTED_BLOCKS, nodes: int = 1
+) -> Counter[str]:
+    """Returns the requests of so many replicas during ``blocks`` blocks, by method."""
+    node, key = CountingNode(chain.urls["ethereum"]), secrets.token_hex(32)
+    async with contextlib.AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        # Endpoints that differ, so that each counts as one more.
+        node_url = await enter(node.running())
+        node_urls = [f"{node_url}?{number}" for number in range(nodes)]
+        shared_url = await enter(valkey()) if shared else None
+        # One after the other: a start takes a whole processor.
+        urls = [await enter(served(node_urls, shared_url, key=key)) for _ in range(replicas)]
+        session = await enter(aiohttp.ClientSession())
+        load = Load(node, urls, chain.chains["ethereum"].contracts["WETH9"], session)
+        await load.blocks(WARM_BLOCKS)
+        return await load.blocks(blocks)
+
+
+async def quotes_per_s(chain: Devnet, workers: int, shared_url: str | None) -> float:
+    """Returns the quotes a second that a server with so many workers answers."""
+    node = CountingNode(chain.urls["ethereum"])
+    async with (
+        served([chain.urls["ethereum"]], shared_url, key=secrets.token_hex(32), workers=workers) as url,
+        node.running(),
+        aiohttp.ClientSession(connector=aiohttp.TCPConnector(force_close=True)) as session,
+    ):
+        load = Load(node, [url], chain.chains["ethereum"].contracts["WETH9"], session)
+        for _ in range(20):
+            await load.quote(url)
+        began, answered = time.perf_counter(), 0
+
+        async def client() -> None:
+            nonlocal answered
+            while time.perf_counter() - began < RATE_S:
+                await load.quote(url)
+                answered += 1
+
+        await asyncio.gather(*(client() for _ in range(CLIENTS)))
+        return answered / (time.perf_counter() - began)
+
+
+async def measure(report: Report, options: argparse.Namespace) -> None:
+    with look_alike() as chain:
+        minute = 60 / (COUNTED_BLOCKS * BLOCK_S)
+        for nodes in (1, 3):
+            alone = 0
+            for replicas, shared in ((1, False), (1, True), (2, False), (2, True), (4, False), (4, True)):
+                methods = await requests_of(chain, replicas, shared=shared, nodes=nodes)
+                total = sum(methods.values())
+                alone = alone or total
+                name = f"{nodes} node(s), {replicas} replica(s), {'shared' if shared else 'each for itself'}"
+                report.baseline(f"{name}: RPC requests a minute", f"{total * minute:.0f}")
+                report.say(f"{name}: {counts(sorted(methods.items()))}")
+                if shared:
+                    report.at_most(f"{name}: to one replica", total / alone, GOAL_RATIO, "times", digits=2)
+                else:
+                    report.baseline(f"{name}: to one replica", f"{total / alone:.2f} times")
+        async with valkey() as shared_url:
+            for turn in range(RATE_TURNS):
+                rates = [await quotes_per_s(chain, workers, shared_url) for workers in (1, 2)]
+                text = f"{rates[0]:.1f}/s, {rates[1]:.1f}/s, {rates[1] / rates[0]:.2f} times"
+                report.baseline(f"quotes of 1 and 2 workers, turn {turn + 1}", text)

@@ -1,0 +1,67 @@
+"""Replicas behind one Valkey ask the nodes as much as one does, and quotes of one are built by another."""
+
+import secrets
+
+import pytest
+
+for plugin in ("devnet", "rpc", "router", "uniswap"):
+    pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
+
+from contextlib import AsyncExitStack  # noqa: E402
+
+import aiohttp  # noqa: E402
+from bench.replicas import (  # noqa: E402
+    GOAL_RATIO,
+    CountingNode,
+    Load,
+    look_alike,
+    requests_of,
+    served,
+    valkey,
+)
+
+pytestmark = [pytest.mark.services, pytest.mark.slow]
+BLOCKS = 8
+
+
+@pytest.fixture(scope="module")
+def chain():
+    with look_alike() as chain:
+        yield chain
+
+
+@pytest.mark.parametrize("nodes", [1, 3])
+async def test_replicas_ask_the_nodes_hardly_more_than_one_does(chain, nodes):
+    """At 5 quotes a second and a block every 2 s. Only ratios of one run are compared."""
+    one = await requests_of(chain, 1, shared=True, blocks=BLOCKS, nodes=nodes)
+    for replicas in (2, 4):
+        many = await requests_of(chain, replicas, shared=True, blocks=BLOCKS, nodes=nodes)
+        ratio = many.total() / one.total()
+        print(f"{replicas} replicas, {nodes} nodes: {many.total()} requests to {one.total()} of one: {ratio:.2f}")
+        assert ratio <= GOAL_RATIO, (sorted(one.items()), sorted(many.items()))
+
+
+async def test_a_quote_of_one_replica_is_built_by_another_and_both_outlive_the_server(chain):
+    async with AsyncExitStack() as stack:
+        enter = stack.enter_async_context
+        node, key = CountingNode(chain.urls["ethereum"]), secrets.token_hex(32)
+        node_url = await enter(node.running())
+        server = AsyncExitStack()
+        shared_url = await server.enter_async_context(valkey())
+        stack.push_async_callback(server.aclose)
+        urls = [await enter(served([node_url], shared_url, key=key)) for _ in range(2)]
+        session = await enter(aiohttp.ClientSession())
+        load = Load(node, urls, chain.chains["ethereum"].contracts["WETH9"], session)
+
+        async def crossed():
+            quote = await load.quote(urls[0])
+            async with session.post(f"{urls[1]}/v2/swaps/{quote['quoteId']}/action", json={}) as answer:
+                return answer.status, await answer.json()
+
+        await load.blocks(2)
+        status, action = await crossed()
+        assert status == 201, action
+        assert action["transactions"]
+        await server.aclose()  # the server of [shared] is gone
+        await load.blocks(2)
+        assert (await crossed())[0] == 201
