@@ -38,12 +38,17 @@ PAGES = (
         "memory and metrics.",
         (
             *("context", "networks", "caching", "polled_json", "rate_limiting", "plugin_store"),
-            *("plugin_metrics", "liquidity_reader", "deployment", "command_runner"),
+            *("plugin_metrics", "liquidity_reader", "deployment", "command_runner", "spans"),
         ),
         (
             *("liquidity_reader.LiquidityReader", "deployment.Deployment", "deployment.QuoteSettings"),
             *("deployment.ServerSettings", "deployment.ProviderSettings", "plugin_metrics.PluginMetrics"),
-            *("plugin_metrics.PluginCounter", "plugin_metrics.PluginGauge", "plugin_metrics.PluginHistogram"),
+            *(
+                "spans.Span",
+                "plugin_metrics.PluginCounter",
+                "plugin_metrics.PluginGauge",
+                "plugin_metrics.PluginHistogram",
+            ),
         ),
     ),
     Page(

@@ -140,4 +140,5 @@ from quoteway.secrets import Secret as Secret
 from quoteway.secrets import SecretField as SecretField
 from quoteway.secrets import check_api_url as check_api_url
 from quoteway.secrets import check_header_secret as check_header_secret
+from quoteway.spans import span as span
 from quoteway.wallet_history import WalletHistory as WalletHistory

@@ -24,6 +24,7 @@ from aiohttp.http import HttpVersion11
 from multidict import MultiMapping
 
 from quoteway.errors import GatewayError
+from quoteway.spans import Trace, end_spans, keep_spans
 from quoteway.telemetry.tracing import continue_trace, traceparent
 from quoteway.web.http.api_keys import ApiKey
 from quoteway.web.http.cache import ALWAYS
@@ -80,6 +81,7 @@ class Asked:
     trace: str | None
     counted: Counted | None
     started: float
+    kept: Trace | None = None
     error: GatewayError | None = None
 
     @property
@@ -163,8 +165,10 @@ class LightPath:
             key = head.key
             caller = key.caller if key is not None else middleware.callers.at(connection.remote, head.headers)
             counted = Counted(middleware.limiter, self._group, caller)
-        trace = None if head.trace is None else continue_trace(head.trace)
-        asked = Asked(connection, head, request_id, trace, counted, started)
+        trace, kept = None if head.trace is None else continue_trace(head.trace), None
+        if middleware.tracer is not None:
+            trace, kept = middleware.tracer.begin(head.trace)
+        asked = Asked(connection, head, request_id, trace, counted, started, kept)
         answer: Answer | Awaitable[Answer]
         try:
             if counted is None or counted.take_here():
@@ -189,6 +193,7 @@ class LightPath:
         """Answers what has to be waited for, and what is no plain body."""
         if asked.trace is not None:
             traceparent.set(asked.trace)
+        mark = None if asked.kept is None else keep_spans(asked.kept)
         found: Answer
         load = self._middleware.metrics.load
         load.under_way += 1
@@ -199,6 +204,8 @@ class LightPath:
             found = error_response(asked.error, asked.request_id)
         finally:
             load.under_way -= 1
+            if asked.kept is not None and mark is not None:
+                end_spans(asked.kept, mark)
         connection = asked.connection
         if isinstance(found, bytes):
             connection.send(self._written(asked, found))
@@ -221,7 +228,7 @@ class LightPath:
             f"Content-Length: {len(body)}\r\nDate: {rfc822_formatted_time()}\r\n\r\n"
         )
         self._middleware.answered(
-            self._route, "POST", 200, asked.started, asked.request_id, asked.trace, asked.told
+            self._route, "POST", 200, asked.started, asked.request_id, asked.trace, asked.told, asked.kept
         )
         return head.encode() + body
 
@@ -230,9 +237,8 @@ class LightPath:
         middleware, headers = self._middleware, response.headers
         middleware.complete(response, asked.request_id, asked.counted, asked.trace)
         headers.extend(middleware.allowed_origin("POST", asked.head.headers))
-        middleware.answered(
-            self._route, "POST", response.status, asked.started, asked.request_id, asked.trace, asked.told
-        )
+        served = asked.request_id, asked.trace, asked.told, asked.kept
+        middleware.answered(self._route, "POST", response.status, asked.started, *served)
         body = response.body
         if response.status != 204:
             size = body.size if isinstance(body, payload.Payload) else len(body or b"")
