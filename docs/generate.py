@@ -155,7 +155,8 @@ def readiness() -> str:
         "# Readiness\n",
         "`GET /readyz?verbose` has a `state` and a `why` for each network, and for each capability that an "
         "installed plugin offers on it. `quoteway_network_state`, `quoteway_capability_state` and "
-        "`quoteway_capability_not_ready` of the [metrics](metrics.md) have the same. Providers that the "
+        "`quoteway_capability_not_ready` of the [metrics](metrics.md) have the same, and `readiness` of "
+        "`GET /v2/networks`, for callers. Providers that the "
         "configuration disables do not count. A network is `dead` when its capability `rpc` is, and "
         "`degraded` when any capability is not ready.\n",
     ]

@@ -21,7 +21,7 @@ PROJECTS = {folder: tomllib.loads((folder / "pyproject.toml").read_text())["proj
 # What builds the distributions, and what installs them in an image.
 BUILD = ["editables", "hatchling", "uv"]
 # Extras that a deployment may choose. The others are for plugin authors and for this repository's tests.
-RUNTIME_EXTRAS = {"cli", "clickhouse", "postgres", "reload", "signing", "solver", "valkey"}
+RUNTIME_EXTRAS = {"cli", "clickhouse", "otel", "postgres", "reload", "signing", "solver", "valkey"}
 # Sets of tools that have a lock of their own, because few need them.
 APART = ("release", "services")
 

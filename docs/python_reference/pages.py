@@ -38,12 +38,18 @@ PAGES = (
         "memory and metrics.",
         (
             *("context", "networks", "caching", "polled_json", "rate_limiting", "plugin_store"),
-            *("plugin_metrics", "shared_answers", "liquidity_reader", "deployment", "command_runner"),
+            *("plugin_metrics", "shared_answers", "spans"),
+            *("liquidity_reader", "deployment", "command_runner"),
         ),
         (
             *("liquidity_reader.LiquidityReader", "deployment.Deployment", "deployment.QuoteSettings"),
             *("deployment.ServerSettings", "deployment.ProviderSettings", "plugin_metrics.PluginMetrics"),
-            *("plugin_metrics.PluginCounter", "plugin_metrics.PluginGauge", "plugin_metrics.PluginHistogram"),
+            *(
+                "spans.Span",
+                "plugin_metrics.PluginCounter",
+                "plugin_metrics.PluginGauge",
+                "plugin_metrics.PluginHistogram",
+            ),
         ),
     ),
     Page(

@@ -141,4 +141,5 @@ from quoteway.secrets import SecretField as SecretField
 from quoteway.secrets import check_api_url as check_api_url
 from quoteway.secrets import check_header_secret as check_header_secret
 from quoteway.shared_answers import SharedAnswers as SharedAnswers
+from quoteway.spans import span as span
 from quoteway.wallet_history import WalletHistory as WalletHistory

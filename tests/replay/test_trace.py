@@ -62,7 +62,7 @@ async def test_a_failed_node_is_named_with_its_reason(room):
     document = orjson.loads(document_of(read_bundle(await room.bundle("failed"))))
     (read,) = (each for each in walk(document["steps"]) if each["name"] == "eth_getBalance on mainnet")
     assert read["outcome"] == "provider_timeout"
-    assert [each["outcome"] for each in read["parts"]] == ["failed"]
+    assert [each["outcome"] for each in read["parts"]] == ["provider_timeout"]
 
 
 async def test_calls_at_the_same_time_keep_their_own_reads(room):

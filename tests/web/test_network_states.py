@@ -18,6 +18,7 @@ from quoteway.host.states import NotEnabled
 from quoteway.models import UpstreamHealth
 from quoteway.networks import Network
 from quoteway.testing.fakes import FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc
+from quoteway.web.http import cache
 
 SEVEN, EIGHT = Network("seven", 7, "Seven"), Network("eight", 8, "Eight")
 READY = {"state": "ready", "why": []}
@@ -70,6 +71,54 @@ async def states_of(api):
     answer = await api.get("/readyz?verbose")
     assert "hunter2" not in answer.raw.decode()
     return answer.status, answer.body["networks"]
+
+
+async def told_to_callers(api):
+    """The same states, as ``GET /v2/networks`` has them, newer than what was kept."""
+    answer = await api.get("/v2/networks")
+    assert answer.status == 200
+    assert "hunter2" not in answer.raw.decode()
+    found = {}
+    for row in answer.body["data"]:
+        told = dict(row["readiness"])
+        rows = told.pop("capabilities")
+        found[row["id"]] = told | {"capabilities": {each.pop("capability"): each for each in rows}}
+    return found
+
+
+async def test_callers_are_told_the_same_states(serve, two, contract, monkeypatch):
+    monkeypatch.setattr(cache, "MAX_AGE_S", 0)
+    api = await serve()
+    _, networks = await until(api, lambda status, found: found["seven"]["state"] == "ready")
+    contract.check("listNetworks", await api.get("/v2/networks"))
+    assert await told_to_callers(api) == networks
+    two[0].is_down = True
+    _, networks = await until(api, lambda status, found: found["seven"]["state"] == "dead")
+    told = await told_to_callers(api)
+    assert told["seven"] == networks["seven"]
+    assert told["seven"]["why"] == ["no_node_answers"]
+    assert told["seven"]["capabilities"]["swap"]["state"] == "dead"
+    assert told["eight"]["state"] == "ready"
+
+
+async def test_a_silent_node_delays_the_list_of_networks_once(serve, two, monkeypatch):
+    """The check of a node that never answers goes on in the background."""
+    monkeypatch.setattr(reachability, "EVERY_S", 60.0)
+    api = await serve()
+    silence = asyncio.Event()
+    original = two[0].forward
+
+    async def forward(*args, **more):
+        await silence.wait()
+        return await original(*args, **more)
+
+    monkeypatch.setattr(two[0], "forward", forward)
+    async with asyncio.timeout(60):
+        answer = await api.get("/v2/networks")
+    assert answer.status == 200
+    assert {row["id"] for row in answer.body["data"]} == {"seven", "eight"}
+    assert all(row["readiness"] is not None for row in answer.body["data"])
+    silence.set()
 
 
 async def until(api, expected):

@@ -302,6 +302,7 @@ async def main():
     await runner.setup()
     await gateway.started()
     heavy = {"web3", "eth_account", "rich", "structlog", "apispec", "numpy", "hypothesis", "redis", "valkey"}
+    heavy |= {"opentelemetry", "requests", "google.protobuf"}
     # How much of its files is resident depends on the kernel.
     own = [line for line in open("/proc/self/status") if line.startswith("RssAnon")]
     print(sorted(heavy & set(sys.modules)), own[0].split()[1])

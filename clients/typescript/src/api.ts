@@ -29,7 +29,7 @@ export interface paths {
         };
         /**
          * Networks of this deployment
-         * @description All networks that providers or the configuration name, with what is served on each.
+         * @description All networks that providers or the configuration name, with what is served on each and whether it works.
          */
         get: operations["listNetworks"];
         put?: never;
@@ -1374,6 +1374,23 @@ export interface components {
              */
             decimals: number;
         };
+        CapabilityReadiness: {
+            /** @description Capability that an installed plugin offers there */
+            capability: string;
+            /** @description `ready`, `degraded` (a part does not work, and others still answer) or `dead` */
+            state: string;
+            /** @description Reasons why it is not ready, such as `head_lags`; empty when it is */
+            why: string[];
+        };
+        /** @description How well a network is served by the worker that answers, as `/readyz?verbose` tells it. */
+        NetworkReadiness: {
+            /** @description `ready`, `degraded` (a part does not work, and others still answer) or `dead` */
+            state: string;
+            /** @description Reasons why it is not ready, such as `head_lags`; empty when it is */
+            why: string[];
+            /** @description Of each capability that an installed plugin offers on the network */
+            capabilities: components["schemas"]["CapabilityReadiness"][];
+        };
         NetworkRow: {
             /** @description Name by which requests name the network */
             id: string;
@@ -1400,6 +1417,8 @@ export interface components {
             testnet: boolean;
             /** @description Capabilities that enabled providers serve there, such as `swap` */
             capabilities: string[];
+            /** @description What works on the network, at most some seconds old. Null while the service stops */
+            readiness: components["schemas"]["NetworkReadiness"] | null;
         };
         NetworkPage: {
             /** @description Providers whose rows are missing; ask again while there are any */

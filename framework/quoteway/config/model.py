@@ -21,6 +21,7 @@ from quoteway.config.network import NetworkConfig
 from quoteway.config.policy import PolicyConfig
 from quoteway.config.shared import SharedConfig
 from quoteway.config.stream import StreamConfig
+from quoteway.config.traces import TracesConfig
 from quoteway.secrets import Secret, SecretField
 
 MIN_KEY_BYTES = 32
@@ -359,6 +360,7 @@ class Config:
     auth: AuthConfig = table(AuthConfig)
     calls: CallsConfig = table(CallsConfig)
     policy: PolicyConfig = table(PolicyConfig)
+    traces: TracesConfig = table(TracesConfig)
     providers: Mapping[str, ProviderConfig] = setting(kinds.Tables(values=Table(ProviderConfig)), default={})
     networks: Mapping[str, NetworkConfig] = setting(
         kinds.Tables(keys=kinds.slug(), values=Table(NetworkConfig)), default={}

@@ -19,10 +19,11 @@ import orjson
 from quoteway.config.loading import redacted
 from quoteway.engine.gateway import Gateway
 from quoteway.engine.quote_tokens import KeyRing
-from quoteway.host.recording import Key, Outcome, Recording, Span
+from quoteway.host.recording import Key, Outcome, Recording
 from quoteway.host.redaction import Redaction
 from quoteway.models import Capability, TokenRows
 from quoteway.networks import Network
+from quoteway.spans import Span
 
 FORMAT = "quoteway.bundle"
 VERSION = 1
@@ -206,9 +207,9 @@ def bundle_of(gateway: Gateway, recording: Recording, version: str) -> bytes:
             "body": body,
         },
         "answer": {"status": recording.status, "body": answer},
-        "tookMs": _ms(recording.began_s, recording.ended_s),
+        "tookMs": _ms(recording.trace.began_s, recording.ended_s),
         "reads": _rows(recording.own, redaction),
-        "spans": [_span(each, recording.began_s) for each in recording.spans],
+        "spans": [_span(each, recording.trace.began_s) for each in recording.trace.spans],
         "known": _rows(recording.known.items(), redaction),
     }
     text = orjson.dumps(content, default=str).decode()
@@ -267,7 +268,7 @@ def _network(network: Network) -> dict[str, Any]:
 def _without_places(config: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the configuration without paths of the machine, hosts and endpoints."""
     shown = {name: value for name, value in config.items() if name not in (*_PLACES, "networks")}
-    for section in ("server", "limits", "sockets", "auth", "policy", "shared"):
+    for section in ("server", "limits", "sockets", "auth", "policy", "shared", "traces"):
         shown.pop(section, None)
     shown["plugins"] = {name: v for name, v in shown["plugins"].items() if name == "owners"}
     return shown

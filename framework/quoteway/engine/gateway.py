@@ -39,7 +39,7 @@ from quoteway.host.network_states import NetworkStates
 from quoteway.host.plugin_rows import open_rows
 from quoteway.host.provider_calls import FORWARD
 from quoteway.host.reachability import Reachability
-from quoteway.host.recording import Recorder
+from quoteway.host.recording import Recorder, observed_reads
 from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.series_book import SeriesBook
@@ -145,7 +145,7 @@ class Gateway:
             forward = partial(self._forward, network)
             self.runtime.chains[network.chain_id] = RpcChain(
                 network,
-                forward if self.recorder is None else self.recorder.reads(network, forward),
+                observed_reads(network, forward, self.recorder, timed=self.config.traces.url is not None),
                 forward_public=partial(self._forward_public, network),
                 pushed=partial(self._pushed_heads, network),
                 sharing=self.runtime.tier.heads(network),
@@ -178,7 +178,8 @@ class Gateway:
     def _open_session(self) -> None:
         from quoteway.host.http_session import open_session
 
-        self.runtime.session = open_session(lambda: self.runtime.networks, self.recorder, self._connector)
+        given, timed = (self.recorder, self._connector), self.config.traces.url is not None
+        self.runtime.session = open_session(lambda: self.runtime.networks, *given, timed=timed)
 
     async def _start(self) -> None:
         try:

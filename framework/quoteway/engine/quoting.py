@@ -48,9 +48,9 @@ from quoteway.host.registry import Registry
 from quoteway.host.runtime import Runtime
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.providers import Provider, SwapProvider
+from quoteway.spans import span
 
 log = logging.getLogger("quoteway.engine.quoting")
-
 
 RECIPIENT_CODE_S = 600
 """How long the code of a recipient is remembered."""
@@ -288,15 +288,16 @@ class Quoting:
             quote = await cast(Quoter, candidate).quote(request)
             # The parts of a built-in provider's quote were checked when their own providers quoted them.
             if quote is not None and not self.registry.is_builtin(candidate):
-                quote = self._without_wrong_optimality(candidate, request, quote)
-                check_quote(candidate, request, quote)
-                check_spenders(candidate, request, quote, self.runtime.calls)
-                quote = replace(quote, warnings=models.own_warnings(candidate.id, quote.warnings))
-                if isinstance(request, models.SwapRequest):
-                    network = self.runtime.chain(request.chain_id).network
-                    check_route(candidate, request, quote, network.wrapped_native)
-                    check_impact(candidate, request, quote)
-                    quote = repriced(with_fee(request, quote), request.routing.gas_price_wei)
+                with span("guard", "quote", "passed"):
+                    quote = self._without_wrong_optimality(candidate, request, quote)
+                    check_quote(candidate, request, quote)
+                    check_spenders(candidate, request, quote, self.runtime.calls)
+                    quote = replace(quote, warnings=models.own_warnings(candidate.id, quote.warnings))
+                    if isinstance(request, models.SwapRequest):
+                        network = self.runtime.chain(request.chain_id).network
+                        check_route(candidate, request, quote, network.wrapped_native)
+                        check_impact(candidate, request, quote)
+                        quote = repriced(with_fee(request, quote), request.routing.gas_price_wei)
             return quote
 
         def worth(quote: models.Quote) -> int:

@@ -35,6 +35,7 @@ from quoteway.host.runtime import Runtime
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.providers import Provider
 from quoteway.simulation.run import Run, Segment, simulate
+from quoteway.spans import span
 
 log = logging.getLogger("quoteway.engine.rehearsing")
 
@@ -200,7 +201,8 @@ class Rehearsing:
             error: Reason | None = Reason.PROVIDER_ERROR
             opaque = part.opaque
             try:
-                check_run(part.provider, part.quote, part.build, ran.simulation, ran.trace, opaque=opaque)
+                with span("guard", f"run of {part.provider.id}", "passed"):
+                    check_run(part.provider, part.quote, part.build, ran.simulation, ran.trace, opaque=opaque)
                 error = None
             except UpstreamError as refusal:
                 error = refusal.reason or error
@@ -229,9 +231,10 @@ class Rehearsing:
             head = self.runtime.chain(request.chain_id).known_head
             now, chain_now = self.runtime.now(), 0 if head is None else head.timestamp
             calls = self.runtime.calls
-            readings = check_build(
-                candidate, quote, answer, calls, now=now, chain_now=chain_now, opaque=opaque
-            )
+            with span("guard", "build", "passed"):
+                readings = check_build(
+                    candidate, quote, answer, calls, now=now, chain_now=chain_now, opaque=opaque
+                )
             labels = labels_of(leg.token for leg in (*quote.inputs, *quote.outputs))
             inputs, outputs = labelled(answer.inputs, labels), labelled(answer.outputs, labels)
             told = models.own_warnings(candidate.id, answer.warnings)

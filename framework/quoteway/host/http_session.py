@@ -10,8 +10,9 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp.streams import AsyncStreamIterator, StreamReader
 
-from quoteway.host.recording import Recorder, current_recording, span
+from quoteway.host.recording import Recorder, current_recording
 from quoteway.networks import Network
+from quoteway.spans import span
 from quoteway.telemetry.tracing import outgoing_traces
 
 MAX_BODY_BYTES = 4_194_304
@@ -28,17 +29,25 @@ def open_session(
     networks: Callable[[], Iterable[Network]],
     recorder: Recorder | None,
     connector: aiohttp.BaseConnector | None = None,
+    *,
+    timed: bool = False,
 ) -> aiohttp.ClientSession:
-    """Opens the session. With a recorder it records every exchange but those with nodes of ``networks``.
+    """Opens the session. With a recorder it records every exchange but those with nodes of ``networks``;
+    ``timed`` exchanges are spans of their request also without one.
 
     Without a ``connector`` connections are not limited: networks with nodes at one host would share the
     limit. The RPC plugin bounds each upstream.
     """
+    middlewares: tuple[aiohttp.ClientMiddlewareType, ...] = ()
+    if recorder is not None:
+        middlewares = (_recording(recorder, networks),)
+    elif timed:
+        middlewares = (_timing(networks),)
     return aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=30),
         connector=connector or aiohttp.TCPConnector(limit=0),
         trace_configs=[outgoing_traces()],
-        middlewares=() if recorder is None else (_recording(recorder, networks),),
+        middlewares=middlewares,
     )
 
 
@@ -47,16 +56,29 @@ def exchange_key(method: str, host: str, path: str, body: str) -> tuple[str, ...
     return "http", method, host + path, body
 
 
-def _recording(recorder: Recorder, networks: Callable[[], Iterable[Network]]) -> aiohttp.ClientMiddlewareType:
-    def is_node(url: str) -> bool:
-        return any(
-            _origin(endpoint.url) == _origin(url) for network in networks() for endpoint in network.endpoints
-        )
+def _is_node(url: str, networks: Iterable[Network]) -> bool:
+    return any(
+        _origin(endpoint.url) == _origin(url) for network in networks for endpoint in network.endpoints
+    )
 
+
+def _timing(networks: Callable[[], Iterable[Network]]) -> aiohttp.ClientMiddlewareType:
+    async def measure(
+        request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
+    ) -> aiohttp.ClientResponse:
+        if _is_node(str(request.url), networks()):  # the span of the upstream tells of it
+            return await handler(request)
+        with span("exchange", request.method, "answered"):
+            return await handler(request)
+
+    return measure
+
+
+def _recording(recorder: Recorder, networks: Callable[[], Iterable[Network]]) -> aiohttp.ClientMiddlewareType:
     async def record(
         request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:
-        if is_node(str(request.url)):
+        if _is_node(str(request.url), networks()):
             return await handler(request)
         recorder.secrets.update(dict.fromkeys(_credentials(request)))
         recording, sent = current_recording(), await _sent(request)

@@ -17,10 +17,10 @@ from typing import Any, ClassVar, Literal, TypeVar
 from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.host.call_records import CallRecord, MethodCalls, method_calls
 from quoteway.host.outcomes import CAUSED_BY_REQUESTS, Outcome, is_sound
-from quoteway.host.recording import span
 from quoteway.host.running_call import RunningCall, result_of, run
 from quoteway.models import Capability
 from quoteway.providers import Provider
+from quoteway.spans import span
 
 log = logging.getLogger("quoteway.host.provider_calls")
 
@@ -128,10 +128,8 @@ class ProviderCalls:
         kind: Literal["quoted", "failed", "timeout"] = "failed"
         error: GatewayError | None = None
         try:
-            with span("upstream", provider.id) as timed:
+            with span("upstream", provider.id, "answered"):
                 value = await call
-                if timed is not None:
-                    timed.outcome = "answered"
             kind = "quoted"
             return value
         except RpcError:

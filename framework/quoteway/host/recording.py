@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 from cachetools import LRUCache
@@ -23,6 +23,7 @@ from quoteway.evm import batch
 from quoteway.evm.chain import Forward
 from quoteway.models import Read
 from quoteway.networks import Network
+from quoteway.spans import Span, Trace, span
 
 Key: TypeAlias = tuple[Any, ...]
 """What was asked. Of a read: chain id, method and parameters as JSON."""
@@ -42,8 +43,6 @@ _BLOCK_AT: Mapping[str, int] = {
     BATCHED: 1,
 }
 """The place of the block among the parameters of a method."""
-MOST_SPANS = 2_000
-"""How many spans of one request are kept."""
 MOST_SECRETS = 1_000
 """How many credentials that plugins sent are remembered."""
 MOST_BLOCKS = 4
@@ -65,11 +64,11 @@ class Outcome:
 class Recording:
     """One request: what arrived, what it read, what was known before it, and its answer.
 
-    ``clock`` is the time of its arrival in Unix seconds, which all of the request sees; ``began_s`` and
-    ``ended_s`` are of the monotonic clock. ``own`` are its reads in their order, and ``spans`` say when it
-    asked whom. ``known`` has the outcomes of every read of the process when it ended, at the newest blocks
-    that were asked about, in the order of time: what memory held came from those. ``answer`` is the body;
-    None: it has none.
+    ``clock`` is the time of its arrival in Unix seconds, which all of the request sees; ``ended_s`` is of the
+    monotonic clock. ``own`` are its reads in their order, and the spans of ``trace`` say when it asked whom.
+    ``known`` has the outcomes of every read of the process when it ended, at the newest blocks that were
+    asked about, in the order of time: what memory held came from those. ``answer`` is the body; None: it has
+    none.
     """
 
     request_id: str
@@ -78,35 +77,15 @@ class Recording:
     clock: float
     body: bytes | None = None
     own: list[tuple[Key, Outcome]] = field(default_factory=list)
-    spans: list[Span] = field(default_factory=list)
+    trace: Trace = field(default_factory=Trace)
     known: Mapping[Key, Outcome] = field(default_factory=dict)
-    began_s: float = field(default_factory=time.monotonic)
     ended_s: float | None = None
     status: int = 0
     answer: bytes | None = None
     is_over: bool = False
 
 
-@dataclass(slots=True)
-class Span:
-    """A part of a recorded request: a call of a provider, a read of a chain, or an exchange over HTTP.
-
-    ``parent`` is the place of the span that this one is a part of; None: the request itself. Times are
-    seconds of the monotonic clock; ``ended_s`` is None while it goes on. ``outcome`` is what came of it, and
-    ``read`` the place of the outcome among the recording's own.
-    """
-
-    parent: int | None
-    kind: Literal["call", "upstream", "read", "exchange"]
-    name: str
-    began_s: float
-    ended_s: float | None = None
-    outcome: str | None = None
-    read: int | None = None
-
-
 _current: ContextVar[Recording | None] = ContextVar("quoteway_recording", default=None)
-_span: ContextVar[int | None] = ContextVar("quoteway_span", default=None)
 
 
 def current_recording() -> Recording | None:
@@ -114,28 +93,19 @@ def current_recording() -> Recording | None:
     return _current.get()
 
 
-@contextlib.contextmanager
-def span(kind: Literal["call", "upstream", "read", "exchange"], name: str) -> Iterator[Span | None]:
-    """Times what happens inside, as a part of the current request; yields None when that is not recorded.
+def observed_reads(network: Network, forward: Forward, recorder: Recorder | None, *, timed: bool) -> Forward:
+    """Returns ``forward`` of one network, recorded, or ``timed`` alone: with a span for each read."""
+    if recorder is not None:
+        return recorder.reads(network, forward)
+    return _timed_reads(network, forward) if timed else forward
 
-    What raises has the outcome ``failed``, what is cancelled ``given_up``, unless one was set.
-    """
-    recording = _current.get()
-    if recording is None or recording.is_over or len(recording.spans) >= MOST_SPANS:
-        yield None
-        return
-    begun = Span(_span.get(), kind, name, time.monotonic())
-    recording.spans.append(begun)
-    mark = _span.set(len(recording.spans) - 1)
-    try:
-        yield begun
-    except BaseException as error:
-        given_up = isinstance(error, asyncio.CancelledError)
-        begun.outcome = begun.outcome or ("given_up" if given_up else "failed")
-        raise
-    finally:
-        begun.ended_s = time.monotonic()
-        _span.reset(mark)
+
+def _timed_reads(network: Network, forward: Forward) -> Forward:
+    async def timed(method: str, params: Sequence[Any], timeout_s: float) -> Any:
+        with span("read", f"{method} on {network.slug}", "answered"):
+            return await forward(method, params, timeout_s)
+
+    return timed
 
 
 def note_body(raw: bytes) -> None:
@@ -165,9 +135,11 @@ class Recorder:
         recording = _current.get()
         return self._clock() if recording is None or recording.is_over else recording.clock
 
-    def begin(self, request_id: str, method: str, path: str) -> tuple[Recording, Token[Recording | None]]:
-        """Records for the current task and those that it starts, until ``finish``."""
-        recording = Recording(request_id, method, path, self._clock())
+    def begin(
+        self, request_id: str, method: str, path: str, trace: Trace | None = None
+    ) -> tuple[Recording, Token[Recording | None]]:
+        """Records for the current task and those that it starts, until ``finish``; spans are in ``trace``."""
+        recording = Recording(request_id, method, path, self._clock(), trace=trace or Trace())
         return recording, _current.set(recording)
 
     def finish(

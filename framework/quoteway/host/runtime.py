@@ -22,7 +22,7 @@ from quoteway.networks import Networks
 from quoteway.plugin_store import Rows
 from quoteway.providers import Executor
 from quoteway.shared_answers import SharedAnswers
-from quoteway.telemetry.tracing import traceparent
+from quoteway.telemetry.tracing import outgoing_trace
 from quoteway.wallet_history import WalletHistory
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ class Runtime:
 
     @property
     def trace(self) -> str | None:
-        """Returns the W3C trace context of the request being served; None without one."""
-        return traceparent.get()
+        """Returns the W3C trace context for what the current request causes; None without one."""
+        return outgoing_trace()
 
     def now(self) -> int:
         """Returns the time in Unix seconds."""

@@ -24,6 +24,7 @@ from quoteway.evm.chain import RpcChain, SimulatedCall, SimulatedResult, Simulat
 from quoteway.evm.reverts import revert_reason
 from quoteway.models import NATIVE, Address, Block, Call, Preview, Read, Simulation, Step
 from quoteway.simulation.trace import Trace, trace_of
+from quoteway.spans import span
 
 MAX_TRANSACTION_GAS = 1 << 24
 """EIP-7825: a transaction with a higher gas limit is invalid."""
@@ -93,7 +94,27 @@ async def simulate(
     transaction, which may fail: they take out of contracts what others left there, so that the run shows what
     the sender gets without it. Raises ``UpstreamError`` when no node answers.
     """
-    needs = needs or {}
+    count = sum(len(segment.steps) for segment in segments)
+    with span("simulation", f"{count} transactions on {chain.network.slug}") as timed:
+        run = await _run(
+            chain, block, sender, segments, watch, allowances, needs or {}, signatures_assumed, clearing
+        )
+        if timed is not None:
+            timed.outcome = run.whole.status
+        return run
+
+
+async def _run(
+    chain: RpcChain,
+    block: Block,
+    sender: Address,
+    segments: Sequence[Segment],
+    watch: Sequence[tuple[Address, Address]],
+    allowances: Sequence[tuple[Address, Address, Address]],
+    needs: Mapping[Address, int],
+    signatures_assumed: bool,
+    clearing: Iterable[tuple[Address, bytes]],
+) -> Run:
     needed = [(sender, token) for token in needs]
     reads: dict[Read, None] = dict.fromkeys(
         [

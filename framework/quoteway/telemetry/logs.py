@@ -49,7 +49,8 @@ def _secrets(config: Config) -> Iterator[str]:
                 yield from (value, value.rpartition(" ")[2])  # "Bearer x" and x
     signing = (*(key.secret for key in config.quotes.keys), config.run_key)
     keys = (*signing, config.auth.secrets, config.server.capture_key)
-    for secret in leaves((*keys, config.limits.store, config.policy.store, config.plugin_sections)):
+    stores = config.limits.store, config.policy.store
+    for secret in leaves((*keys, *stores, config.traces.headers, config.plugin_sections)):
         if isinstance(secret, Secret):
             yield secret.reveal()
             if "://" in secret.reveal():

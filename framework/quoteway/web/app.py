@@ -13,6 +13,7 @@ from aiohttp import web
 from quoteway.engine.gateway import Gateway
 from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
+from quoteway.telemetry.traces import Tracer
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
 from quoteway.web.http.captures import add_captures
 from quoteway.web.http.health import health_routes, keep_state, keys_route, metrics_handler, root_handler
@@ -73,12 +74,15 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     metrics = Metrics()
     cache = CatalogCache(public=not gateway.config.auth.keys)
     revision = lambda: gateway.registry.revision  # noqa: E731
-    middleware = Middleware(gateway.config, metrics, cache, revision, gateway.recorder)
+    tracer = Tracer.of(gateway.config, core_version())
+    middleware = Middleware(gateway.config, metrics, cache, revision, gateway.recorder, tracer)
     app = web.Application(middlewares=[middleware.serve])
     app[CACHE] = cache
     app.on_cleanup.append(lambda _: cache.close())
     app[MIDDLEWARE] = middleware
     app.on_cleanup.append(lambda _: middleware.close())
+    if tracer is not None:
+        app.on_cleanup.append(lambda _: tracer.close())
     gateway.registry.plugins.listeners.append(metrics.called)
     gateway.watchdog.listeners.append(metrics.stalled)
     gateway.watchdog.lag_listeners.append(metrics.process.late)

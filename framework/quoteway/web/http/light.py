@@ -25,6 +25,7 @@ from aiohttp.http import HttpVersion11, RawRequestMessage
 from multidict import MultiMapping
 
 from quoteway.errors import GatewayError
+from quoteway.spans import Trace, end_spans, keep_spans
 from quoteway.telemetry.tracing import continue_trace, traceparent
 from quoteway.web.http.api_keys import ApiKey
 from quoteway.web.http.cache import ALWAYS
@@ -87,6 +88,7 @@ class Asked:
     trace: str | None
     counted: Counted | None
     started: float
+    kept: Trace | None = None
     error: GatewayError | None = None
 
     @property
@@ -211,13 +213,14 @@ class LightPath:
         else:
             connection.begin(self._later(asked, answer))
 
-    @staticmethod
     def _asked(
-        connection: EnvelopeHandler, head: Head, route: str, counted: Counted | None, started: float
+        self, connection: EnvelopeHandler, head: Head, route: str, counted: Counted | None, started: float
     ) -> Asked:
         request_id = new_request_id() if head.own_id is None else request_id_of(head.own_id)
-        trace = None if head.trace is None else continue_trace(head.trace)
-        return Asked(connection, head, route, request_id, trace, counted, started)
+        trace, kept = None if head.trace is None else continue_trace(head.trace), None
+        if self._middleware.tracer is not None:
+            trace, kept = self._middleware.tracer.begin(head.trace)
+        return Asked(connection, head, route, request_id, trace, counted, started, kept)
 
     async def _once_counted(self, counted: Counted, number: int, body: bytes, request_id: str) -> Answer:
         await counted.take()
@@ -228,6 +231,7 @@ class LightPath:
         """Answers what has to be waited for, and what is no plain body."""
         if asked.trace is not None:
             traceparent.set(asked.trace)
+        mark = None if asked.kept is None else keep_spans(asked.kept)
         found: Answer
         load = self._middleware.metrics.load
         load.under_way += 1
@@ -238,6 +242,8 @@ class LightPath:
             found = error_response(asked.error, asked.request_id)
         finally:
             load.under_way -= 1
+            if asked.kept is not None and mark is not None:
+                end_spans(asked.kept, mark)
         connection = asked.connection
         if isinstance(found, bytes):
             connection.send(self._written(asked, found))
@@ -285,6 +291,7 @@ class LightPath:
             asked.request_id,
             asked.trace,
             asked.told,
+            asked.kept,
         )
 
 

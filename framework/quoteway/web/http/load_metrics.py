@@ -8,6 +8,7 @@ from quoteway.errors import GatewayError, Reason
 from quoteway.host.outcomes import CAUSED_BY_REQUESTS
 from quoteway.host.shared_tier import SharedTier
 from quoteway.plugin_store import Rows
+from quoteway.telemetry.traces import Tracer
 from quoteway.web.http.cache import CatalogCache
 from quoteway.web.http.limits import Limiter
 from quoteway.web.http.totals import Totals
@@ -16,14 +17,15 @@ from quoteway.web.http.totals import Totals
 class LoadMetrics:
     """Requests count in plain integers, which are shown when the metrics are asked for.
 
-    ``under_way`` is the number of requests that are being answered. ``limiter`` and ``cache`` are those of
-    the application.
+    ``under_way`` is the number of requests that are being answered. ``limiter``, ``cache`` and ``tracer`` are
+    those of the application.
     """
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self.under_way = 0
         self.limiter: Limiter | None = None
         self.cache: CatalogCache | None = None
+        self.tracer: Tracer | None = None
         self._under_way = Gauge(
             "quoteway_http_requests_in_progress",
             "Requests that are being answered, this one too; without WebSockets",
@@ -67,6 +69,16 @@ class LoadMetrics:
             )
         )
 
+        self._spans = Totals(
+            Counter(
+                "quoteway_trace_spans",
+                "Spans of [traces]: made, exported (the collector took them), failed (it did not take them). "
+                "Others wait or are lost",
+                ["result"],
+                registry=registry,
+            )
+        )
+
     def failed(self, error: GatewayError, route: str) -> None:
         """Counts an error answer. ``route`` is a template or ``unmatched``."""
         # The route of a plugin may raise an error with anything in it.
@@ -81,6 +93,9 @@ class LoadMetrics:
         self._failures.show(("plugins",), rows.failures)
         if tier.server is not None:
             self._failures.show(("shared",), tier.server.failures)
+        if self.tracer is not None:
+            for result in ("made", "exported", "failed"):
+                self._spans.show((result,), getattr(self.tracer, result))
         if self.limiter is not None:
             self._failures.show(("limits",), self.limiter.store_failures)
             for labels, total in self.limiter.decisions.items():

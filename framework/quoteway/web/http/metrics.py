@@ -26,7 +26,7 @@ from quoteway.web.http.upstream_metrics import UpstreamMetrics
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 """The environment variable with the folder in which workers share their metrics."""
-_METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
+METHODS = frozenset({"GET", "HEAD", "POST", "OPTIONS", "PUT", "PATCH", "DELETE"})
 _ANSWERED = frozenset({"quoted", "no_route"})
 _BREAKERS: Mapping[BreakerState, int] = {"closed": 0, "half_open": 1, "open": 2}
 _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -118,7 +118,7 @@ class Metrics:
         """Counts one answer. ``route`` is a template or ``unmatched``, never a path."""
         bound = self._bound.get((route, method, status))
         if bound is None:
-            known = method if method in _METHODS else "OTHER"
+            known = method if method in METHODS else "OTHER"
             bound = (self._requests.labels(route, known, str(status)), self._seconds.labels(route))
             if known == method:  # an unknown method must not grow this cache
                 self._bound[(route, method, status)] = bound

@@ -22,13 +22,15 @@ from multidict import MultiMapping
 from quoteway.config.model import Config
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
 from quoteway.host.recording import Recorder
+from quoteway.spans import Trace, end_spans, keep_spans
+from quoteway.telemetry.traces import Tracer
 from quoteway.telemetry.tracing import continue_trace, traceparent
 from quoteway.web.http.api_keys import ApiKey, ApiKeys
 from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
 from quoteway.web.http.compression import compress
 from quoteway.web.http.envelope import RequestTimeout, error_response, from_http_exception
 from quoteway.web.http.limits import Callers, Counted, Limiter
-from quoteway.web.http.metrics import Metrics
+from quoteway.web.http.metrics import METHODS, Metrics
 from quoteway.web.http.operation import CALLER, COUNTED, KEY, PROVIDER, REQUEST_ID, Group, Operation
 from quoteway.web.http.origins import Hosts, Origins, is_local
 
@@ -80,6 +82,7 @@ class Middleware:
         cache: CatalogCache,
         revision: Callable[[], int],
         recorder: Recorder | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         server = config.server
         self.operations: dict[Any, Operation] = {}
@@ -96,6 +99,7 @@ class Middleware:
         """What answers some requests before aiohttp makes anything of them."""
         self.metrics = metrics
         metrics.load.limiter, metrics.load.cache = self.limiter, cache
+        metrics.load.tracer = self.tracer = tracer
         self._recorder = recorder
         self._cache = cache
         self._revision = revision
@@ -148,12 +152,14 @@ class Middleware:
     ) -> web.StreamResponse:
         headers = request.headers
         request_id = request_id_of(headers.get("X-Request-ID"))
-        trace = continue_trace(headers.get("traceparent"))
+        trace, kept = self._trace_of(request, operation, source)
         # Also when None: one task serves all requests of a connection, and the last one may have had a trace.
         traceparent.set(trace)
         recorded = None
         if self._recorder is not None and operation is not None and operation.group != "rpc":
-            recorded = self._recorder.begin(request_id, request.method, request.path_qs)
+            kept = kept or Trace()
+            recorded = self._recorder.begin(request_id, request.method, request.path_qs, kept)
+        mark = None if kept is None else keep_spans(kept)
         group = operation.group if operation is not None else self.sockets.get(source, "catalog")
         key: ApiKey | None = None
         failed: GatewayError | None = None
@@ -202,6 +208,10 @@ class Middleware:
             response = error_response(failed, request_id)
         finally:
             self.metrics.load.under_way -= counts
+            if kept is not None and mark is not None:
+                end_spans(kept, mark)
+                if response is None:  # the caller is gone
+                    self._send(kept, operation.path if operation else _route(request), request.method)
             if self._recorder is not None and recorded is not None:
                 body = response.body if isinstance(response, web.Response) else None
                 status = 0 if response is None else response.status
@@ -213,8 +223,19 @@ class Middleware:
         # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
         route = operation.path if operation is not None else _route(request)
         told = Told(request.get(PROVIDER), None if key is None else key.caller, failed)
-        self.answered(route, request.method, response.status, started, request_id, trace, told)
+        self.answered(route, request.method, response.status, started, request_id, trace, told, kept)
         return response
+
+    def _trace_of(
+        self, request: web.Request, operation: Operation | None, source: Next | Rendered
+    ) -> tuple[str | None, Trace | None]:
+        """The trace context of a request, and what keeps its spans where they are sent."""
+        given = request.headers.get("traceparent")
+        # Streams and WebSockets last for hours, and probes of health are many.
+        traced = not operation.streams if operation is not None else request.path.startswith("/x/")
+        if self.tracer is None or not traced or (not isinstance(source, Rendered) and source in self.sockets):
+            return continue_trace(given), None
+        return self.tracer.begin(given)
 
     async def _answer(self, request: web.Request, handler: Next) -> web.StreamResponse:
         if handler in self.sockets:
@@ -265,9 +286,11 @@ class Middleware:
         request_id: str,
         trace: str | None,
         told: Told = NOTHING_TOLD,
+        kept: Trace | None = None,
     ) -> None:
-        """Counts an answer to a request that began at ``started``, and logs it."""
+        """Counts an answer to a request that began at ``started``, logs it, and sends its spans."""
         duration_s = time.monotonic() - started
+        self._send(kept, route, method, status, told)
         if status != 101:  # a WebSocket, which lasts for hours
             self.metrics.answered(route, method, status, duration_s)
         if status < 400 and not self._log_all:
@@ -284,6 +307,22 @@ class Middleware:
                 **({"trace": trace[3:35]} if trace else {}),
             }
             log.log(level, "request", extra=extra)
+
+    def _send(
+        self,
+        kept: Trace | None,
+        route: str,
+        method: str,
+        status: int | None = None,
+        told: Told = NOTHING_TOLD,
+    ) -> None:
+        if self.tracer is None or kept is None or kept.context is None:
+            return
+        known, reason = (
+            method if method in METHODS else "_OTHER",
+            None if told.error is None else told.error.reason,
+        )
+        self.tracer.end(kept, known, route, status, provider=told.provider, reason=reason)
 
     def allowed_origin(self, method: str, headers: MultiMapping[str]) -> Sequence[tuple[str, str]]:
         """The headers that let a page of another origin read an answer; none where no page may."""

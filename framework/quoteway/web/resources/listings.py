@@ -25,6 +25,7 @@ from quoteway.providers import (
     VaultProvider,
 )
 from quoteway.web.http.cache import CACHE
+from quoteway.web.http.health import readiness
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
 from quoteway.web.wire.providers import ProviderPage, ProviderRow
@@ -215,15 +216,19 @@ async def _healthy(call: Call, provider: Provider) -> bool | None:
     tag="deployment",
     query=catalog.PageQuery,
     cached=True,
-    description="All networks that providers or the configuration name, with what is served on each.",
+    description="All networks that providers or the configuration name, with what is served on each and "
+    "whether it works.",
 )
 async def list_networks(call: Call) -> web.Response:
     async def collect() -> catalog.Listing:
         registry = call.gateway.registry
+        found = await readiness(call.gateway, with_states=True)
+        states = {state.network.chain_id: state for state in found.states}
         rows = []
         for network in call.networks:
-            capabilities = [c.value for c in Capability if registry.enabled(c, network.chain_id)]
-            rows.append(NetworkRow.of(call.networks, network=network, capabilities=capabilities))
+            served = [c.value for c in Capability if registry.enabled(c, network.chain_id)]
+            state = states.get(network.chain_id)
+            rows.append(NetworkRow.of(call.networks, network=network, capabilities=served, readiness=state))
         return catalog.Listing(rows)
 
     return await catalog.answer(call, collect)

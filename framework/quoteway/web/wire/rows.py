@@ -17,6 +17,9 @@ from quoteway.web.wire.view import (
     required,
 )
 
+_STATE = "`ready`, `degraded` (a part does not work, and others still answer) or `dead`"
+_WHY = "Reasons why it is not ready, such as `head_lags`; empty when it is"
+
 
 class FailedSource(View):
     """A provider whose rows are missing, and why."""
@@ -344,6 +347,24 @@ class NativeCurrency(View):
     decimals = required(text.DecimalsNumber, "native_decimals")
 
 
+class CapabilityReadiness(View):
+    capability = required(fields.String, 0, description="Capability that an installed plugin offers there")
+    state = required(fields.String, lambda pair: pair[1].level, description=_STATE)
+    why = required([fields.String], lambda pair: pair[1].why, description=_WHY)
+
+
+class NetworkReadiness(View):
+    """How well a network is served by the worker that answers, as `/readyz?verbose` tells it."""
+
+    state = required(fields.String, "condition.level", description=_STATE)
+    why = required([fields.String], "condition.why", description=_WHY)
+    capabilities = required(
+        [CapabilityReadiness],
+        lambda state: list(state.capabilities.items()),
+        description="Of each capability that an installed plugin offers on the network",
+    )
+
+
 class NetworkRow(View):
     id = required(fields.String, "network.slug", description="Name by which requests name the network")
     network = required(fields.String, "network.slug", description="The same as `id`")
@@ -369,6 +390,10 @@ class NetworkRow(View):
     testnet = required(fields.Boolean, "network.testnet", description="Whether its coins have no value")
     capabilities = required(
         [fields.String], description="Capabilities that enabled providers serve there, such as `swap`"
+    )
+    readiness = nullable(
+        NetworkReadiness,
+        description="What works on the network, at most some seconds old. Null while the service stops",
     )
 
 

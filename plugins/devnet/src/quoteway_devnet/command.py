@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 _PORT = click.IntRange(0, 65_535)
+_DEFAULT = click.core.ParameterSource.DEFAULT
 
 
 def _port_option(name: str, chain: ChainRow) -> _Decorator:
@@ -32,7 +33,7 @@ def _node_option(name: str, chain: ChainRow) -> _Decorator:
     )
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @_port_option("--port", DEVNET)
 @_port_option("--l2-port", DEVNET_L2)
 @click.option(
@@ -41,10 +42,19 @@ def _node_option(name: str, chain: ChainRow) -> _Decorator:
     default=None,
     help="Port of the bridge's relayer.  [default: the one after --l2-port]",
 )
-@click.option("--prepare", is_flag=True, help="Only fetch and build what is not cached yet.")
+@click.option("--prepare", is_flag=True, help="Only fetch and build what is not cached yet, as `fetch` does.")
 @click.option("--rebuild", is_flag=True, help="Delete the built chains and build them again.")
-def devnet(port: int, l2_port: int, relayer_port: int | None, prepare: bool, rebuild: bool) -> None:
+@click.pass_context
+def devnet(
+    context: click.Context, port: int, l2_port: int, relayer_port: int | None, prepare: bool, rebuild: bool
+) -> None:
     """Run two local chains with the real protocol contracts until Ctrl-C."""
+    if context.invoked_subcommand is not None:
+        given = [name for name in context.params if context.get_parameter_source(name) is not _DEFAULT]
+        if given:
+            option = f"--{given[0].replace('_', '-')}"
+            raise click.UsageError(f"{option} is for `quoteway devnet` alone: leave it out, or the command.")
+        return
     from quoteway_devnet.anvil import free_port
     from quoteway_devnet.chains import Devnet
     from quoteway_devnet.errors import DevnetError
@@ -66,6 +76,30 @@ def devnet(port: int, l2_port: int, relayer_port: int | None, prepare: bool, reb
     except DevnetError as error:
         raise click.ClickException(str(error)) from None
     click.echo("Stopped.")
+
+
+@devnet.command()
+@click.argument("groups", nargs=-1, metavar="[GROUP]...")
+@click.option("--all", "every", is_flag=True, help="Every group.")
+def fetch(groups: tuple[str, ...], every: bool) -> None:
+    """Fetch what the chains are made of and build them, so that later starts need no network.
+
+    GROUP names further packages, which tests use: public, balancer, opstack, ens, forks and balancer-v3.
+    """
+    from quoteway_devnet.errors import DevnetError
+    from quoteway_devnet.packages import GROUPS, cache_root
+    from quoteway_devnet.state import ready_state
+
+    unknown = [name for name in groups if name not in GROUPS]
+    if unknown:
+        raise click.UsageError(f"there is no group {unknown[0]!r}: choose of {', '.join(GROUPS)}.")
+    try:
+        ready_state()
+        for name in GROUPS if every else dict.fromkeys(groups):
+            GROUPS[name]()
+    except DevnetError as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"Ready in {cache_root()}: `quoteway devnet` and `quoteway serve` start without a network.")
 
 
 def _describe(running: "Devnet", relayer: "Relayer") -> None:

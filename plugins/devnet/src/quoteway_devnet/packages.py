@@ -41,6 +41,11 @@ MINIMUM_ANVIL = (1, 0)
 """Older releases on PATH are not used: they lack flags that ``anvil.py`` needs."""
 
 _FETCH_TIMEOUT_S = 300
+# npm's own retries take 70 s until it says that there is no network.
+_NPM_OPTIONS = (
+    *("--loglevel=error", "--ignore-scripts", "--prefer-offline"),
+    *("--fetch-retries=3", "--fetch-retry-mintimeout=500", "--fetch-retry-maxtimeout=4000"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +257,7 @@ def npm_pack(
     # Two packages are 97 % of the bytes: each has its own process, the small ones share one.
     large = [p for p in packages if p.name == "@uniswap/v4-periphery" or "anvil" in p.name]
     groups = [[p] for p in large] + [[p for p in packages if p not in large]]
-    command = [npm, "pack", "--silent", "--ignore-scripts", "--pack-destination", str(folder)]
+    command = [npm, "pack", *_NPM_OPTIONS, "--pack-destination", str(folder)]
     running = [
         subprocess.Popen(  # noqa: S603  npm with pinned names
             [*command, *(f"{p.name}@{p.version}" for p in group)],
@@ -282,13 +287,19 @@ def npm_pack(
     for process in running:
         _, stderr = process.communicate()
         if process.returncode:
-            detail = " ".join(line.removeprefix("npm error ") for line in stderr.splitlines()[-3:])
             raise DevnetError(
-                f"npm could not fetch the devnet's packages ({detail or 'no message'}); "
-                "check the network and the registry npm is set to, and start again."
+                f"npm could not fetch the devnet's packages ({_said(stderr)}); "
+                "check the network and the registry npm is set to, and start again. "
+                "For a machine that is offline later, run `quoteway devnet fetch` while it is not."
             )
     for package in packages:
         _check_integrity(package, folder / package.tarball)
+
+
+def _said(stderr: str) -> str:
+    """Return what npm says of a failure, without the registry's URL, which may hold a credential."""
+    code, reason = (re.search(pattern, stderr) for pattern in (r"npm error code (\S+)", r"reason: ([^\n]+)"))
+    return ": ".join(found[1] for found in (code, reason) if found) or "no message"
 
 
 def _check_integrity(package: Package, tarball: Path) -> None:
@@ -393,8 +404,20 @@ def _members(tarball: Path, names: set[str]) -> dict[str, bytes]:
     return found
 
 
+GROUPS: Mapping[str, Callable[[], Path]] = {
+    "public": prepare_public,
+    "balancer": prepare_balancer,
+    "opstack": prepare_opstack,
+    "ens": prepare_ens,
+    "forks": prepare_forks,
+    "balancer-v3": prepare_balancer_v3,
+}
+"""What tests need beside the chains, by the names that ``quoteway devnet fetch`` takes. The last is compiled
+for a minute.
+"""
+
+
 if __name__ == "__main__":
-    for prepare_files in (prepare_public, prepare_balancer, prepare_opstack, prepare_ens, prepare_forks):
-        prepare_files()
-    if sys.argv[1:] == ["--all"]:
-        prepare_balancer_v3()
+    for group, prepare_files in GROUPS.items():
+        if group != "balancer-v3" or sys.argv[1:] == ["--all"]:
+            prepare_files()

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from cachetools import TTLCache
+from quoteway import span
 from quoteway_amm import BandExceeded, BandsExceeded, Hop
 
 from quoteway_router.exact_output_resimulation import recomputed_exact_output
@@ -46,6 +47,10 @@ class Solution:
     hops: tuple[Hop, ...]
     amount_out: int
     optimality: Mapping[str, Any]
+
+
+_OUTCOMES = {Solution: "solved", BandsExceeded: "ticks_missing", type(None): "not_solved"}
+"""What came of an order, in the trace of a request."""
 
 
 @dataclass(slots=True, eq=False)
@@ -119,16 +124,22 @@ class SolverProcesses:
         except asyncio.QueueFull:
             return None
         self._live.add(job)
+        with span("solver", f"chain {snapshot.chain_id}") as timed:
+            outcome = await self._answer(job)
+            if timed is not None:
+                timed.outcome = _OUTCOMES[type(outcome)]
+        if isinstance(outcome, BandsExceeded):
+            raise outcome
+        return outcome
+
+    async def _answer(self, job: _Job) -> Solution | BandsExceeded | None:
         try:
             async with asyncio.timeout_at(job.deadline):
-                outcome = await job.answer
+                return await job.answer
         except TimeoutError:
             return None
         finally:
             self._live.discard(job)
-        if isinstance(outcome, BandsExceeded):
-            raise outcome
-        return outcome
 
     async def close(self) -> None:
         """Ends the processes. Orders under way get None, as all later ones do."""

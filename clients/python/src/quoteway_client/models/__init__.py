@@ -14,6 +14,7 @@ from quoteway_client.models.bridges import (
 )
 from quoteway_client.models.deployment import (
     BlockSpan,
+    CapabilityReadiness,
     ExecutorRefusal,
     IndexedSource,
     IndexEntry,
@@ -21,6 +22,7 @@ from quoteway_client.models.deployment import (
     MissingContract,
     NativeCurrency,
     NetworkPage,
+    NetworkReadiness,
     NetworkRow,
     PerformanceRow,
     ProviderActions,
@@ -200,6 +202,7 @@ __all__ = [
     "BridgeRouteEntry",
     "Candidate",
     "Candle",
+    "CapabilityReadiness",
     "Certificate",
     "CertifiedPool",
     "ClearSigning",
@@ -244,6 +247,7 @@ __all__ = [
     "MovementEntry",
     "NativeCurrency",
     "NetworkPage",
+    "NetworkReadiness",
     "NetworkRow",
     "Notice",
     "Optimality",

@@ -248,6 +248,28 @@ class NativeCurrency(Model, frozen=True, kw_only=True):
     """Number of decimals: one whole token is 10^decimals base units."""
 
 
+class CapabilityReadiness(Model, frozen=True, kw_only=True):
+    """`CapabilityReadiness` of the document."""
+
+    capability: str
+    """Capability that an installed plugin offers there."""
+    state: str
+    """`ready`, `degraded` (a part does not work, and others still answer) or `dead`."""
+    why: tuple[str, ...]
+    """Reasons why it is not ready, such as `head_lags`; empty when it is."""
+
+
+class NetworkReadiness(Model, frozen=True, kw_only=True):
+    """How well a network is served by the worker that answers, as `/readyz?verbose` tells it."""
+
+    state: str
+    """`ready`, `degraded` (a part does not work, and others still answer) or `dead`."""
+    why: tuple[str, ...]
+    """Reasons why it is not ready, such as `head_lags`; empty when it is."""
+    capabilities: tuple[CapabilityReadiness, ...]
+    """Of each capability that an installed plugin offers on the network."""
+
+
 class NetworkRow(Model, frozen=True, kw_only=True):
     """`NetworkRow` of the document."""
 
@@ -273,6 +295,8 @@ class NetworkRow(Model, frozen=True, kw_only=True):
     """Whether its coins have no value."""
     capabilities: tuple[str, ...]
     """Capabilities that enabled providers serve there, such as `swap`."""
+    readiness: NetworkReadiness | None
+    """What works on the network, at most some seconds old. Null while the service stops."""
 
 
 class NetworkPage(Model, frozen=True, kw_only=True):

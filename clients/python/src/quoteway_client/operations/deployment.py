@@ -25,7 +25,8 @@ def list_providers(*, limit: int | None = None, cursor: str | None = None) -> Ca
 def list_networks(*, limit: int | None = None, cursor: str | None = None) -> Call[NetworkPage]:
     """Networks of this deployment.
 
-    All networks that providers or the configuration name, with what is served on each.
+    All networks that providers or the configuration name, with what is served on each and whether it
+    works.
 
     ``limit``: Number of rows on a page
     ``cursor``: Value of `nextCursor` of the page before.
