@@ -129,7 +129,7 @@ async def served(
 ) -> AsyncIterator[str]:
     """Runs ``quoteway serve`` over the look-alike and yields its URL when it is ready."""
     port = free_port()
-    shared = "" if shared_url is None else f'[shared]\nurl = "{shared_url}"\ntimeout_s = 2.0\n'
+    shared = "" if shared_url is None else f'[shared]\nurl = "{shared_url}"\ntimeout_s = 5\nwait_s = 5\n'
     text = f"""
 [server]
 port = {port}
