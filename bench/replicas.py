@@ -1,9 +1,9 @@
-"""JSON-RPC requests of 1, 2 and 4 replicas at one rate of quotes and 2 s blocks, with ``[shared]`` and without,
-and the quotes a second of one and two workers.
+"""JSON-RPC requests of 1, 2 and 4 replicas at one rate of quotes and 2 s blocks, with ``[shared]`` and
+without, and the quotes a second of one and two workers.
 
-All replicas read a look-alike of Ethereum through a proxy that counts. Each block has a transaction. The first
-blocks, which replicas read to know anything at all, do not count. Nor does asking for the code of contracts
-that the look-alike lacks: replicas do that in growing pauses, and on the network itself not at all.
+All replicas read a look-alike of Ethereum through a proxy that counts. Each block has a transaction. The
+first blocks, which replicas read to know anything at all, do not count. Nor does asking for the code of
+contracts that the look-alike lacks: replicas do that in growing pauses, and on the network itself not at all.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _VERSION: Final = "Geth/v1.16.0-stable"
 
 
 class CountingNode:
-    """A proxy in front of a node that counts requests by method; ``absent`` those for code that is not there."""
+    """A proxy before a node that counts requests by method; ``absent`` those for code that is not there."""
 
     def __init__(self, url: str) -> None:
         self._url = url

@@ -1,4 +1,4 @@
-"""Reads of the core that replicas make once for all: what is shared, what is not, and values that are wrong."""
+"""Reads of the core that replicas make once for all: what is shared, what is not, and wrong values."""
 
 import asyncio
 from collections import Counter
