@@ -1,4 +1,4 @@
-"""Extrapolates one process to many regions: ``python -m bench.scaling`` simulates quotes up to 10,000 a second.
+"""Extrapolates one process to many regions: ``python -m bench.scaling`` simulates 10,000 quotes a second.
 
 A simulation by events with the assumptions of ``Assumptions``, whose defaults are those of
 ``docs/explanation/scaling.md``. Nothing runs: what a process costs is measured elsewhere (``bench quotes``,
@@ -15,9 +15,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Final
 
+from rich.console import Console
+from rich.table import Table
+
 from bench.report import percentile
 
 RATES: Final = (5, 100, 1_000, 10_000)
+_COLUMNS: Final = (
+    *("quotes/s", "processes", "nodes", "Valkeys", "requests/s", "without [shared]"),
+    *("p50 ms", "p99 ms", "a month"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +189,14 @@ def main() -> None:
         parser.add_argument(f"--{each.name.replace('_', '-')}", type=type(each.default), default=each.default)
     options = parser.parse_args()
     given = replace(Assumptions(), **{each.name: getattr(options, each.name) for each in fields(Assumptions)})
-    print("quotes/s | processes | nodes | Valkeys | requests/s | without [shared] | p50 ms | p99 ms | a month")
+    table = Table(*_COLUMNS)
     for rate in RATES:
         needed, took = fleet(given, rate), latencies(given, rate, options.seconds, options.seed)
         p50, p99 = (percentile(took, share) * 1e3 for share in (0.5, 0.99))
-        print(
-            f"{rate:,} | {needed.processes} | {needed.nodes} | {needed.valkeys} | {needed.requests_per_s:,.0f}"
-            f" | {needed.requests_per_s_apart:,.0f} | {p50:.0f} | {p99:.0f} | {needed.month(given):,.0f}"
-        )
+        counted = needed.processes, needed.nodes, needed.valkeys, needed.requests_per_s
+        row = rate, *counted, needed.requests_per_s_apart, p50, p99, needed.month(given)
+        table.add_row(*(f"{cell:,.0f}" for cell in row))
+    Console().print(table)
 
 
 if __name__ == "__main__":

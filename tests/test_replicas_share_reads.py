@@ -10,6 +10,7 @@ for plugin in ("devnet", "rpc", "router", "uniswap"):
 from contextlib import AsyncExitStack  # noqa: E402
 
 import aiohttp  # noqa: E402
+
 from bench.replicas import (  # noqa: E402
     GOAL_RATIO,
     CountingNode,
@@ -37,7 +38,9 @@ async def test_replicas_ask_the_nodes_hardly_more_than_one_does(chain, nodes):
     for replicas in (2, 4):
         many = await requests_of(chain, replicas, shared=True, blocks=BLOCKS, nodes=nodes)
         ratio = many.total() / one.total()
-        print(f"{replicas} replicas, {nodes} nodes: {many.total()} requests to {one.total()} of one: {ratio:.2f}")
+        print(
+            f"{replicas} replicas, {nodes} nodes: {many.total()} requests, {one.total()} of one: {ratio:.2f}"
+        )
         assert ratio <= GOAL_RATIO, (sorted(one.items()), sorted(many.items()))
 
 

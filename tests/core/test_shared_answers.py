@@ -31,9 +31,7 @@ async def replica(valkey):
     made = []
 
     def make(*, secrets=(SECRET,), timeout_s=30.0, wait_s=30.0):
-        server = SharedServer(
-            shared_store(valkey.url), "mine", secrets, timeout_s=timeout_s, wait_s=wait_s
-        )
+        server = SharedServer(shared_store(valkey.url), "mine", secrets, timeout_s=timeout_s, wait_s=wait_s)
         made.append(SharedAnswersOf(server, "rpc"))
         made[-1].server = server
         return made[-1]

@@ -1,4 +1,4 @@
-"""One replica follows a chain for all: leases, takeovers, a server that fails, and heads that are not true."""
+"""One replica follows a chain for all: leases, takeovers, a server that fails, and false heads."""
 
 import asyncio
 import contextlib

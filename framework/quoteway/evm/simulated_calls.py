@@ -34,7 +34,9 @@ def result_of(result: Mapping[str, Any]) -> SimulatedResult:
 
 def logs_of(entries: Iterable[Mapping[str, Any]]) -> tuple[Log, ...]:
     """Returns the logs of a receipt or a simulated transaction."""
-    return tuple(Log(checksum(row["address"]), tuple(row["topics"]), bytes_of(row["data"])) for row in entries)
+    return tuple(
+        Log(checksum(row["address"]), tuple(row["topics"]), bytes_of(row["data"])) for row in entries
+    )
 
 
 def hex_of(data: bytes) -> str:

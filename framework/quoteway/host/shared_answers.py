@@ -27,7 +27,9 @@ if found then return found end
 redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
 return false
 """
-_RELEASE: Final = "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+_RELEASE: Final = (
+    "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0"
+)
 
 
 class SharedAnswersOf:
@@ -87,7 +89,7 @@ class SharedAnswersOf:
     def _count(self, result: str) -> None:
         self._server.answer_results[self._plugin, result] += 1
 
-    # --- one round trip a turn ----------------------------------------------------------------------------------
+    # --- one round trip a turn ------------------------------------------------------------------------------
 
     async def _look(self, name: bytes) -> Any:
         look = self._looks.get(name)

@@ -1,8 +1,8 @@
 """The heads of a chain, which one replica follows for all.
 
-The one that holds the lease of a chain follows its nodes as it would alone, and publishes each head, again and
-again while it stays the newest. The others take the heads from there. They follow their own nodes again as
-soon as nothing new comes: the lease is gone, the server does not answer, or the head told is old.
+The one that holds the lease of a chain follows its nodes as it would alone, and publishes each head, again
+and again while it stays the newest. The others take the heads from there. They follow their own nodes again
+as soon as nothing new comes: the lease is gone, the server does not answer, or the head told is old.
 
 A lease has a number that grows with each holder. The server compares it in the same command that publishes,
 so that a process that was stopped for a while cannot publish over the one that took its place.
@@ -68,7 +68,9 @@ redis.call('set', KEYS[3], ARGV[4], 'px', ARGV[3])
 redis.call('publish', KEYS[3], ARGV[4])
 return 1
 """
-_RELEASE: Final = "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1], KEYS[3]) end return 1"
+_RELEASE: Final = (
+    "if redis.call('get', KEYS[1]) == ARGV[1] then redis.call('del', KEYS[1], KEYS[3]) end return 1"
+)
 
 
 class SharedHeads:
@@ -205,7 +207,7 @@ class SharedHeads:
         answer = await self._server.run(lambda client: client.eval(_TAKE, 3, *self._keys, *arguments))
         try:
             holder, epoch, head = answer[0].decode(), int(answer[1]), answer[2]
-        except (LookupError, AttributeError, ValueError):
+        except (LookupError, AttributeError, TypeError, ValueError):
             holder, epoch, head = "", 0, b""
         if holder == self._id:
             self._epoch, self.holds = epoch, True
@@ -218,7 +220,7 @@ class SharedHeads:
             self._epoch = epoch
             self._take(head)
 
-    # --- heads of another replica -----------------------------------------------------------------------------
+    # --- heads of another replica ---------------------------------------------------------------------------
 
     async def _listen(self) -> None:
         """Takes heads as they are published. Without it they come with the looks at the lease."""
@@ -237,7 +239,7 @@ class SharedHeads:
         return self.holds or self._clock() < self._distrusted_until
 
     def _take(self, value: Any) -> None:
-        """Passes on a head that is signed, of the present holder, and not far from what the own nodes tell."""
+        """Passes on a head that is signed, of the present holder, and near what the own nodes tell."""
         header = self._opened(value)
         now = self._clock()
         if header is None:
@@ -299,7 +301,7 @@ class SharedHeads:
     def _count(self, event: str) -> None:
         self._server.head_events[self._network.slug, event] += 1
 
-    # --- times ------------------------------------------------------------------------------------------------
+    # --- times ----------------------------------------------------------------------------------------------
 
     @property
     def _tick_s(self) -> float:

@@ -30,7 +30,7 @@ class Unreachable(Exception):  # noqa: N818 - an outcome that callers expect
 
 
 class SharedServer:
-    """One connection pool to the server. ``head_events`` are counted by network, ``answer_results`` by plugin.
+    """Connections to the server. ``head_events`` are counted by network, ``answer_results`` by plugin.
 
     A server that fails is left alone for ``FIRST_REST_S``, and for twice the time after each further failure,
     up to ``LONGEST_REST_S``. ``failures`` counts them.
@@ -90,7 +90,7 @@ class SharedServer:
         self._rests_until = self.clock() + self._rest_s
         self._rest_s = min(2 * self._rest_s, LONGEST_REST_S)
 
-    # --- values -----------------------------------------------------------------------------------------------
+    # --- values ---------------------------------------------------------------------------------------------
 
     def sealed(self, name: bytes, body: bytes) -> bytes:
         """Returns a value for ``name``, signed and, when it is long, compressed."""

@@ -104,7 +104,9 @@ async def stores(config: Config) -> list[Finding]:
     try:
         if config.limits.enabled:
             open_store(config.limits.store)
-            findings += await _server("limits.store", config.limits.store, "each replica counts a share of its own")
+            findings += await _server(
+                "limits.store", config.limits.store, "each replica counts a share of its own"
+            )
         if config.policy.store is not None:
             findings += await _server("policy.store", config.policy.store, "no action with a limit is made")
         if config.shared.url is not None:

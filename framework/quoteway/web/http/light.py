@@ -218,7 +218,7 @@ class LightPath:
     ) -> Asked:
         request_id = new_request_id() if head.own_id is None else request_id_of(head.own_id)
         trace, kept = None if head.trace is None else continue_trace(head.trace), None
-        if self._middleware.tracer is not None:
+        if self._middleware.tracer is not None and route != HEALTH_PATH:  # probes are many
             trace, kept = self._middleware.tracer.begin(head.trace)
         return Asked(connection, head, route, request_id, trace, counted, started, kept)
 

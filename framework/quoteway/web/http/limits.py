@@ -56,8 +56,8 @@ class Limiter:
 
     With ``local``, callers at loopback addresses have ``LOCAL_FACTOR`` times the limits. ``tiers`` names the
     tiers of callers, whose limits count instead. Headers are those of
-    draft-ietf-httpapi-ratelimit-headers-11. ``decisions`` counts requests by group and decision (``granted`` or
-    ``refused``), and ``store_failures`` failed calls of a store.
+    draft-ietf-httpapi-ratelimit-headers-11. ``decisions`` counts requests by group and decision (``granted``
+    or ``refused``), and ``store_failures`` failed calls of a store.
     """
 
     def __init__(
@@ -139,7 +139,9 @@ class Limiter:
             bound = bound.share(self._replicas)
             spent = self._own.spend(key, bound, requests, partly=partly)
         self._note(group, requests, spent.granted)
-        over = None if spent.granted == requests else self._error(group, caller, spent, requests, taken, bound)
+        over = (
+            None if spent.granted == requests else self._error(group, caller, spent, requests, taken, bound)
+        )
         return spent.granted, _state(group, spent), over
 
     @property

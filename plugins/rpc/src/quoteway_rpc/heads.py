@@ -8,6 +8,7 @@ nothing to compare with, and only its WebSocket is followed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import logging
@@ -162,8 +163,9 @@ class NetworkHeads(KnownHeads):
         key = shared.key(upstream.identity, interval_s)
         block = await shared.find(key)
         if block is not None and self._is_as_new(upstream, block):
-            self.learn(upstream, method, latest, block)
-            return
+            with contextlib.suppress(Unusable):  # what is no block is not used
+                self.learn(upstream, method, latest, block)
+                return
         try:
             block = await upstream.ask(method, latest, timeout_s=_POLL_TIMEOUT_S)
         except BaseException:

@@ -1,8 +1,8 @@
 """Reads of the core that the replicas of a deployment make once for all of them (``[shared]``).
 
-Only what cannot change is shared: what a call says of a block that it names by hash, or by the number of a final
-block. It has passed what reads of the core have to pass at the replica that asked; one that needs more nodes
-to agree takes nothing from those that need fewer.
+Only what cannot change is shared: what a call says of a block that it names by hash, or by the number of a
+final block. It has passed what reads of the core have to pass at the replica that asked; one that needs more
+nodes to agree takes nothing from those that need fewer.
 """
 
 from __future__ import annotations

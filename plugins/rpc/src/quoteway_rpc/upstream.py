@@ -34,7 +34,7 @@ Inspect: TypeAlias = Callable[["Upstream", str, Sequence[Any], Any], Awaitable[N
 class Upstream:
     """An endpoint of one network. Its URLs and headers are secrets: no text made here contains them.
 
-    ``ws`` has its WebSocket URL and headers, None when it has none. ``identity`` is equal for equal endpoints.
+    ``ws`` has its WebSocket URL and headers, None when it has none. ``identity`` is that of equal endpoints.
     """
 
     def __init__(
