@@ -67,8 +67,8 @@ def leaving(page):
 async def add(page, symbol, amount, range_name=None):
     form = adding(page)
     if range_name is not None:
-        await form.get_by_label("Range", exact=True).select_option(range_name)
-    await form.get_by_label("Token that I count").select_option(symbol)
+        await form.locator("select[name=range]").select_option(range_name)
+    await form.locator("select[name=side]").select_option(symbol)
     await form.get_by_label(f"Amount of {symbol}").fill(amount)
     await form.get_by_role("button", name="Get a quote").click()
 
@@ -243,7 +243,7 @@ async def test_shares_of_a_v2_pool_are_made_and_all_are_given_back(gateway, brow
     page = await browse(url)
     await open_pool(page, pool)
     form = adding(page)
-    assert await form.get_by_label("Range", exact=True).count() == 0
+    assert await form.locator("select[name=range]").count() == 0
     await add(page, "WETH", "0.5")
     paid = await amounts(form.locator("[data-part=pay]"), decimals)
     assert paid["WETH"] == 5 * 10**17
@@ -333,7 +333,7 @@ async def test_an_own_range_is_chosen_with_the_keyboard_and_by_its_prices(gatewa
     page = await browse(url)
     await open_pool(page, pool)
     form = adding(page)
-    await form.get_by_label("Range", exact=True).select_option("My own range")
+    await form.locator("select[name=range]").select_option("My own range")
     slider = form.get_by_label("Lowest price, by hand or with the arrow keys")
 
     async def ticks():
@@ -355,7 +355,7 @@ async def test_an_own_range_is_chosen_with_the_keyboard_and_by_its_prices(gatewa
     chosen = await ticks()
     assert all(tick % spacing == 0 for tick in chosen)
     symbol = re.search(r"takes (\w+) alone", await form.locator("[data-part=range]").inner_text()).group(1)
-    await form.get_by_label("Token that I count").select_option(symbol)
+    await form.locator("select[name=side]").select_option(symbol)
     await form.get_by_label(f"Amount of {symbol}").fill("1")
     await form.get_by_role("button", name="Get a quote").click()
     assert f"ticks {chosen[0]} to {chosen[1]}" in await form.locator("[data-part=ticks]").inner_text()
@@ -432,8 +432,8 @@ async def test_a_series_shows_its_coverage_and_every_value_as_text(gateway, brow
     charts = page.get_by_role("region", name="Charts of the pool")
     coverage = charts.locator("[data-part=coverage]")
     await coverage.get_by_text(re.compile(r"values are known|No value")).wait_for()
-    await charts.get_by_label("Chart", exact=True).select_option("Volume")
-    await charts.get_by_label("Values of").select_option("Hours, of two days")
+    await charts.locator("select[name=metric]").select_option("Volume")
+    await charts.locator("select[name=interval]").select_option("Hours, of two days")
     await coverage.get_by_text(re.compile(r"of 4[78] values|No value")).wait_for()
     await charts.get_by_text("The values as a table").click()
     table = charts.get_by_role("region", name="Volume as a table")
@@ -475,7 +475,7 @@ async def test_a_page_of_a_pool_fits_a_phone_in_the_dark(gateway, browse):
     assert await page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert await serious(page) == []
     await page.locator(f'a[data-pool="{pool["id"]}"]').click()
-    await adding(page).get_by_label("Range", exact=True).select_option("My own range")
+    await adding(page).locator("select[name=range]").select_option("My own range")
     await add(page, "USDC", "100")
     await page.locator("[data-part=pay]").wait_for()
     await page.get_by_role("button", name="Show the positions of my wallet").click()
@@ -589,7 +589,7 @@ async def test_a_range_that_cannot_be_read_is_told_and_asked_for_again(proxy, br
     form = adding(page)
     assert "HTTP 502" in await form.get_by_role("alert").inner_text()
     await form.get_by_role("button", name="Ask for the range again").click()
-    await form.get_by_label("Range", exact=True).wait_for()
+    await form.locator("select[name=range]").wait_for()
 
 
 @pytest.mark.parametrize("path", ["/v2/pools", QUOTE], ids=["list", "quote"])

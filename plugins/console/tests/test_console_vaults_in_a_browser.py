@@ -147,7 +147,7 @@ async def test_vaults_are_filtered_and_their_yield_and_share_price_are_drawn(gat
     coverage = charts.locator("[data-part=coverage]")
     known = re.compile(r"values are known, from|No value of this time is known\.$")
     await coverage.get_by_text(known).wait_for()
-    await charts.get_by_label("Chart", exact=True).select_option("Share price")
+    await charts.locator("select[name=metric]").select_option("Share price")
     await coverage.get_by_text(known).wait_for()
     await charts.get_by_text("The values as a table").click()
     prices = charts.get_by_role("region", name="Share price as a table")

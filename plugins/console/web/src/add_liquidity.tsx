@@ -69,7 +69,7 @@ export function AddLiquidity({ page, pool, onDone }: Given) {
           {found && ticks && <RangePicker liquidity={found} tokens={pool.tokens as unknown as Pair} value={ticks} onChange={(next) => { setPicked(next); forget(); }} />}
           <label>
             Token that I count
-            <select value={String(side)} onChange={(event) => { setSide(Number(event.currentTarget.value)); forget(); }}>
+            <select name="side" value={String(side)} onChange={(event) => { setSide(Number(event.currentTarget.value)); forget(); }}>
               {pool.tokens.map((each, index) => <option key={each.address} value={String(index)}>{plain(each.symbol, 16) || short(each.address)}</option>)}
             </select>
           </label>

@@ -55,13 +55,13 @@ export function Charts({ of, metrics, ask }: Given) {
       <div class="choices">
         <label>
           Chart
-          <select value={metric} onChange={(event) => setMetric(event.currentTarget.value)}>
+          <select name="metric" value={metric} onChange={(event) => setMetric(event.currentTarget.value)}>
             {metrics.map((each) => <option key={each} value={each}>{SHOWN[each] ?? each}</option>)}
           </select>
         </label>
         <label>
           Values of
-          <select value={interval} onChange={(event) => choose(event.currentTarget.value as Interval)}>
+          <select name="interval" value={interval} onChange={(event) => choose(event.currentTarget.value as Interval)}>
             {Object.entries(SPANS).map(([each, { title: text }]) => <option key={each} value={each}>{text}</option>)}
           </select>
         </label>

@@ -47,13 +47,13 @@ export function RangePicker({ liquidity, tokens, value, onChange }: Given) {
       <div class="choices">
         <label>
           Range
-          <select value={mode} onChange={(event) => choose(event.currentTarget.value as Mode)}>
+          <select name="range" value={mode} onChange={(event) => choose(event.currentTarget.value as Mode)}>
             {Object.entries(MODES).map(([each, title]) => <option key={each} value={each}>{title}</option>)}
           </select>
         </label>
         <label>
           Prices in
-          <select value={isInverted ? "1" : "0"} onChange={(event) => setInverted(event.currentTarget.value === "1")}>
+          <select name="unit" value={isInverted ? "1" : "0"} onChange={(event) => setInverted(event.currentTarget.value === "1")}>
             {[false, true].map((each) => <option key={String(each)} value={each ? "1" : "0"}>{scaleOf(tokens, each).unit}</option>)}
           </select>
         </label>
