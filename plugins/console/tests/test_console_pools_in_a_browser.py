@@ -1,4 +1,4 @@
-"""A person looks for a pool, adds liquidity, removes it and collects in Chromium, from the first click to the receipt."""
+"""A person adds liquidity to a pool and removes it in Chromium, from the first click to the receipt."""
 
 import asyncio
 import json
@@ -19,8 +19,8 @@ pytestmark = pytest.mark.services
 QUOTE = r"/v2/pools/[^/]+/quote"
 ACTION = r"/v2/pools/[^/]+/action"
 MINT = "0x7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde"
-"""Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper, uint128 amount,
-uint256 amount0, uint256 amount1) of a v3 pool."""
+"""Of a v3 pool: Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper,
+uint128 amount, uint256 amount0, uint256 amount1)."""
 
 
 async def ask(url, path):
@@ -29,7 +29,7 @@ async def ask(url, path):
 
 
 async def complete(url, query=""):
-    """The rows of a list that every provider has answered for: a server that has just begun may have none yet."""
+    """The rows of a list that every provider has answered for: a server that has just begun may lack some."""
     async with asyncio.timeout(180):
         while (page := await ask(url, f"/v2/pools?network=devnet&limit=200{query}"))["partial"]:
             await asyncio.sleep(0.5)
@@ -141,7 +141,8 @@ async def test_a_range_around_the_price_is_added_and_removed_to_the_base_unit(ga
     told = await form.get_by_role("region", name="What you sign").inner_text()
     assert "mint(" in told
     assert ACCOUNT in told
-    assert str(ticks[0]) in told
+    assert f"tickLower: {ticks[0]}\ntickUpper: {ticks[1]}\n" in re.sub(r"\s*\n\s*", "\n", told)
+    assert f"recipient: {ACCOUNT}" in told
     assert await serious(page) == []
     before = {"WETH": held(port, weth), "USDC": held(port, usdc)}
     sent, receipt = await send(page, form)
@@ -210,7 +211,7 @@ async def test_fees_of_a_position_are_collected_to_the_base_unit(gateway, browse
 
 
 async def swap_through(url, port, pool, usdc):
-    """Swaps USDC in the pool alone, by the gateway's transactions, from an account that the node signs for."""
+    """Swaps USDC in the pool alone, by transactions of the gateway, from an account the node signs for."""
     sender = ACCOUNTS[1].address
     body = {
         "network": "devnet",
@@ -346,7 +347,7 @@ async def test_an_own_range_is_chosen_with_the_keyboard_and_by_its_prices(gatewa
     after = await ticks()
     assert sorted(abs(one - other) for one, other in zip(before, after, strict=True)) == [0, spacing]
     assert "per" in await slider.get_attribute("aria-valuetext")
-    price = float((await form.get_by_label("Lowest price", exact=True).input_value()))
+    price = float(await form.get_by_label("Lowest price", exact=True).input_value())
     await form.get_by_label("Highest price", exact=True).fill(str(price * 0.9))
     await form.get_by_text("The lowest price must be below the highest.").wait_for()
     assert await form.get_by_role("button", name="Get a quote").is_disabled()
@@ -395,7 +396,7 @@ async def test_pools_are_filtered_and_a_filter_that_nothing_meets_is_said(gatewa
 
 
 async def test_the_table_is_turned_page_by_page(gateway, proxy, browse):
-    """The cursor is that of the server between, which gives two rows on the first page and one on the second."""
+    """The cursor is that of the server between: it gives two rows on the first page, one on the second."""
     await complete(gateway[0])
     whole = []
 

@@ -127,7 +127,7 @@ function Filters({ onChoose }: { onChoose: (filter: Filter) => void }) {
 
 function PoolTable({ rows, isSending, isAsking }: { rows: readonly Pool[]; isSending: boolean; isAsking: boolean }) {
   return (
-    <div class="table" tabIndex={0} role="region" aria-label="Pools of the network" aria-busy={isAsking}>
+    <div class="table pools" tabIndex={0} role="region" aria-label="Pools of the network" aria-busy={isAsking}>
       <table>
         <thead>
           <tr>{["Pool", "Tokens", "Value locked", "Volume of a day", "Fees of a day", "APR"].map((name) => <th key={name} scope="col">{name}</th>)}</tr>
