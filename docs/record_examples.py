@@ -256,6 +256,9 @@ def _pools(asked: Recorder, tokens: Mapping[str, str]) -> None:
     asked.until(lambda answer: answer["data"], "listPoolPositions", path=place, query=wallet)
     asked.keep("listPoolPositions", path=place, query=wallet)
     asked.refuse("listPoolPositions", 422, path=place)
+    asked.keep("getPoolLiquidity", path=place)
+    asked.refuse("getPoolLiquidity", 404, path=unknown)
+    asked.refuse("getPoolLiquidity", 503, path=shared)
     _series(asked, ("getPoolTvl", "getPoolVolume", "getPoolFees", "getPoolApr"), place, unknown)
 
 

@@ -50,6 +50,7 @@ NAMES = {
     "getPoolFees": "pools.fees",
     "getPoolApr": "pools.apr",
     "listPoolPositions": "pools.positions",
+    "getPoolLiquidity": "pools.liquidity",
     "listVaults": "vaults.list",
     "getVault": "vaults.get",
     "createVaultQuote": "vaults.quote",

@@ -57,6 +57,7 @@ from quoteway.models import Incomplete as Incomplete
 from quoteway.models import IndexedSource as IndexedSource
 from quoteway.models import IndexReach as IndexReach
 from quoteway.models import IndexStatus as IndexStatus
+from quoteway.models import InitialisedTick as InitialisedTick
 from quoteway.models import IntegratorFee as IntegratorFee
 from quoteway.models import Issue as Issue
 from quoteway.models import KnownEvent as KnownEvent
@@ -69,6 +70,7 @@ from quoteway.models import Optimality as Optimality
 from quoteway.models import OwnedNfts as OwnedNfts
 from quoteway.models import PaymentRoles as PaymentRoles
 from quoteway.models import Pool as Pool
+from quoteway.models import PoolLiquidity as PoolLiquidity
 from quoteway.models import PoolPosition as PoolPosition
 from quoteway.models import PoolRequest as PoolRequest
 from quoteway.models import PoolsFound as PoolsFound

@@ -177,6 +177,11 @@ class PoolProvider(TransactionProvider):
         """Returns the wallet's positions in one pool or in all."""
         return ()
 
+    async def liquidity(self, pool_id: str) -> models.PoolLiquidity | None:
+        """Returns how a pool's liquidity lies around its price; None for a pool without ticks, and where the
+        provider cannot tell."""
+        return None
+
 
 class VaultProvider(TransactionProvider):
     """Lists vaults; deposits and withdraws. May also deploy, manage and rebalance vaults.

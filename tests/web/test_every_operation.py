@@ -179,6 +179,7 @@ REQUESTS = {
     "getPoolFees": lambda place: (f"{place.pool}/fees?interval=1d", None),
     "getPoolApr": lambda place: (f"{place.pool}/apr?interval=1d", None),
     "listPoolPositions": lambda place: (f"{place.pool}/positions?{WALLET}", None),
+    "getPoolLiquidity": lambda place: (f"{place.pool}/liquidity", None),
     "listVaults": lambda place: ("/v2/vaults?network=devnet&sort=-apy", None),
     "getVault": lambda place: (place.vault, None),
     "createVaultDeployQuote": lambda place: ("/v2/vaults/deploy/quote", place.deployment),

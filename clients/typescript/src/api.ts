@@ -560,6 +560,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/pools/{poolId}/liquidity": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Liquidity of a pool around its price
+         * @description Read from the chain at one block. 503 for a pool without ticks, such as one of Uniswap v2, and where no provider can tell.
+         */
+        get: operations["getPoolLiquidity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/vaults": {
         parameters: {
             query?: never;
@@ -3514,6 +3534,52 @@ export interface components {
             /** @description Positions that the wallet has in the pool */
             data: components["schemas"]["PositionEntry"][];
         };
+        Tick: {
+            /**
+             * Format: int64
+             * @description Initialised tick, a multiple of `tickSpacing`
+             */
+            tick: number;
+            /** @description Change of the liquidity in range where the price rises over the tick; negative where positions end. An integer in decimal digits */
+            liquidityNet: string;
+        };
+        /** @description Ticks, both ends included. */
+        TickSpan: {
+            /**
+             * Format: int64
+             * @description Lowest tick
+             */
+            from: number;
+            /**
+             * Format: int64
+             * @description Highest tick
+             */
+            to: number;
+        };
+        PoolLiquidity: {
+            /** @description Id of the pool */
+            poolId: string;
+            /**
+             * Format: int64
+             * @description Ticks of a position are multiples of this number
+             */
+            tickSpacing: number;
+            /** @description Square root of the price of token 0 in token 1, in base units, times 2^96. An integer in decimal digits */
+            sqrtPriceX96: string;
+            /**
+             * Format: int64
+             * @description Tick of the present price
+             */
+            tick: number;
+            /** @description Liquidity in range at the present price. An integer in decimal digits */
+            liquidity: string;
+            /** @description Initialised ticks of the span `known`, ascending */
+            ticks: components["schemas"]["Tick"][];
+            /** @description Ticks that were read, around the present price; others may be initialised too */
+            known: components["schemas"]["TickSpan"];
+            /** @description Block at which the pool was read */
+            block: components["schemas"]["BlockRef"];
+        };
         VaultFees: {
             /**
              * Format: int64
@@ -6193,6 +6259,34 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PositionPage"];
+                };
+            };
+        };
+    };
+    getPoolLiquidity: {
+        parameters: {
+            query?: {
+                /** @description Number of a block, such as the newest of the caller's own node: the answer is of this block or a later one */
+                minBlock?: number;
+                /** @description Hash of a transaction: the answer is of its block or a later one */
+                afterTransaction?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Id of the pool: {chainId}:{address}, or {chainId}:{32-byte id} for Uniswap v4 */
+                poolId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Liquidity of a pool around its price. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PoolLiquidity"];
                 };
             };
         };

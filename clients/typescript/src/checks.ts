@@ -1,9 +1,10 @@
 // Checks that a quote is what was asked, and an action what was quoted, before anything is signed.
 import type { components } from "./api.js";
 import { allowedBy, checkCalldata } from "./calldata.js";
-import type { Quote } from "./client.js";
+import type { PoolQuote, Quote } from "./client.js";
 import { keyOf, mostOf, same, sameAccount, sameNetwork, sameToken, totals, ZERO_ADDRESS } from "./comparing.js";
 import { ActionMismatch, QuoteMismatch } from "./errors.js";
+import { checkLiquidity } from "./liquidity.js";
 
 type Schemas = components["schemas"];
 /** The members of an action that are compared. */
@@ -163,6 +164,7 @@ function checkTransactions(quote: Quote, action: AnyAction): void {
     same(ActionMismatch, `${member}.chainId`, quote.chainId, transaction.chainId);
     value += BigInt(transaction.value);
     checkCalldata(member, action.from, transaction, allowed);
+    if (quote.asked.noun === "pools") checkLiquidity(member, quote as PoolQuote, transaction.data, allowed);
   }
   const most = allowed.get(ZERO_ADDRESS) ?? 0n;
   if (value > most) throw new ActionMismatch("the value of all transactions", `at most ${most} wei`, `${value} wei`);

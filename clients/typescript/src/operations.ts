@@ -29,6 +29,7 @@ export const OPERATIONS = {
   getPoolFees: ["GET","/v2/pools/{poolId}/fees",null,null],
   getPoolApr: ["GET","/v2/pools/{poolId}/apr",null,null],
   listPoolPositions: ["GET","/v2/pools/{poolId}/positions",null,"PositionPage"],
+  getPoolLiquidity: ["GET","/v2/pools/{poolId}/liquidity",null,null],
   listVaults: ["GET","/v2/vaults",null,"VaultPage"],
   getVault: ["GET","/v2/vaults/{vaultId}",null,"VaultEntry"],
   createVaultDeployQuote: ["POST","/v2/vaults/deploy/quote",null,"DeployQuote"],

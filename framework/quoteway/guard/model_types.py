@@ -51,7 +51,7 @@ _BOUNDS: Mapping[str, tuple[int, int]] = {
             *("amount", "amount_min", "amount_max", "amount_in", "amount_out", "net_output", "value"),
             "total_input",
             *("actual", "required", "current", "units", "limit", "liquidity", "caps", "total_assets"),
-            *("shares", "reserves", "sqrt_price_x96", "liquidity_delta"),
+            *("shares", "reserves", "sqrt_price_x96", "liquidity_delta", "liquidity_net"),
             *("min_amount", "max_amount", "base_fee_wei", "max_fee_per_gas_wei", "l1_fee_wei", "cost_wei"),
             *("price_wei", "bound", "arbitrage", "prices", "fee_amount", "amounts"),
             *("token_ids", "had", "principal", "paid"),

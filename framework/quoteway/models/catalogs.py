@@ -137,6 +137,33 @@ class BridgeRoute:
 
 
 @dataclass(frozen=True, slots=True)
+class InitialisedTick:
+    """A tick at which the liquidity in range changes, by ``liquidity_net`` where the price rises over it."""
+
+    tick: int
+    liquidity_net: int
+
+
+@dataclass(frozen=True, slots=True)
+class PoolLiquidity:
+    """How the liquidity of a pool with ticks lies around its price, at one block.
+
+    ``ticks`` are the initialised ticks from ``known[0]`` to ``known[1]`` (both included), ascending. Ticks
+    outside of these are not known. ``liquidity`` is that in range at ``tick``, in the unit of
+    ``PoolState.liquidity``.
+    """
+
+    pool_id: str
+    tick_spacing: int
+    sqrt_price_x96: int
+    tick: int
+    liquidity: int
+    ticks: tuple[InitialisedTick, ...]
+    known: tuple[int, int]
+    block: Block
+
+
+@dataclass(frozen=True, slots=True)
 class SharePrice:
     """What a vault's shares were worth at a block: whole assets of a whole share, as exact decimal text."""
 

@@ -1,5 +1,7 @@
 """A person deposits into a vault and redeems in Chromium, from the first click to the receipt."""
 
+import re
+
 import pytest
 from aiohttp import web
 
@@ -125,3 +127,32 @@ async def test_hostile_names_neither_run_nor_mislead(proxy, browse):
     assert HOSTILE in text
     assert "\u202e" not in text
     assert await page.locator("img").count() == 0
+
+
+async def test_vaults_are_filtered_and_their_yield_and_share_price_are_drawn(gateway, browse):
+    page = await browse(gateway[0])
+    await page.get_by_role("link", name="Vaults").click()
+    table = page.get_by_role("region", name="Vaults of the network")
+    await table.wait_for()
+    search = page.get_by_role("search", name="Vaults")
+    await search.get_by_label("Token that is taken").fill("USDC")
+    await search.get_by_label("Name or protocol").fill("Steady")
+    await search.get_by_role("button", name="Show these vaults").click()
+    await table.locator("tbody tr", has_not_text="Steady").first.wait_for(state="detached")
+    rows = await table.locator("tbody tr").all_inner_texts()
+    assert rows
+    assert all("USDC" in row for row in rows)
+    await page.locator("button[data-vault]").first.click()
+    charts = page.get_by_role("region", name="Charts of the vault")
+    coverage = charts.locator("[data-part=coverage]")
+    known = re.compile(r"values are known, from|No value of this time is known\.$")
+    await coverage.get_by_text(known).wait_for()
+    await charts.locator("select[name=metric]").select_option("Share price")
+    await coverage.get_by_text(known).wait_for()
+    await charts.get_by_text("The values as a table").click()
+    prices = charts.get_by_role("region", name="Share price as a table")
+    assert "USDC" in await prices.inner_text()
+    assert await serious(page) == []
+    await search.get_by_label("Token that is taken").fill("DAI")
+    await search.get_by_role("button", name="Show these vaults").click()
+    await page.get_by_text("No vault of this network is like that.").wait_for()

@@ -1,6 +1,7 @@
 """TVL and APY over a real socket, on a devnet of its own with an unpruned month of yield."""
 
 import time
+from decimal import Decimal
 
 import pytest
 from quoteway.evm.abi import encode_call
@@ -41,6 +42,11 @@ async def test_tvl_and_apy_come_from_the_chain(harness):
             assert int(read, 16) == int(price)
     expected = (int(p1) / int(p0)) ** (31_536_000 / (int(t1) - int(t0))) - 1
     assert apy["current"] == pytest.approx(expected, abs=1e-12)
+    # Both ends of each window are shown too, as exact prices of a whole share.
+    (week,) = [each for each in apy["endpoints"] if each["window"] == "7d"]
+    for end, (number, stamp, price) in ((week["from"], (b0, t0, p0)), (week["to"], (b1, t1, p1))):
+        assert (end["block"], end["timestamp"]) == (int(number), int(stamp))
+        assert Decimal(end["price"]) * 10**18 == int(price)
 
     tvl = (await harness.api.get(f"{path}/tvl?interval=1w")).body
     assert tvl["unit"] == "USDC"
@@ -84,6 +90,7 @@ async def test_a_node_without_the_state_gives_no_number_and_the_reason(harness):
     assert apy["current"] is None
     assert apy["windows"] == {"1d": None, "7d": None, "30d": None}
     assert "the node has no state of that block" in apy["method"]
+    assert [each["from"] for each in apy["endpoints"]] == [None, None, None]
     assert [apy["from"], apy["to"]][1] >= apy["gaps"][0][1]
     tvl = (await harness.api.get(f"/v2/vaults/31337:{vault}/tvl?interval=1d")).body
     assert tvl["points"][0]["value"] is None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from quoteway import (
     MAX_UINT256,
     Pool,
+    PoolLiquidity,
     PoolPosition,
     PoolProvider,
     Series,
@@ -85,6 +86,18 @@ def check_position(position: PoolPosition | VaultPosition, wallet: str) -> None:
     for leg in legs:
         check_token(leg.token)
         assert 0 <= leg.amount <= MAX_UINT256
+
+
+def check_liquidity(found: PoolLiquidity, pool_id: str) -> None:
+    assert type(found) is PoolLiquidity
+    assert found.pool_id == pool_id
+    ticks = [each.tick for each in found.ticks]
+    assert ticks == sorted(set(ticks)), "ticks are ascending, each once"
+    assert all(tick % found.tick_spacing == 0 for tick in ticks), "a position has no such tick"
+    assert found.known[0] <= found.tick <= found.known[1], "the ticks around the price are not known"
+    assert all(found.known[0] <= tick <= found.known[1] for tick in ticks)
+    assert found.liquidity >= 0
+    assert found.sqrt_price_x96 > 0
 
 
 def check_series(series: Series, resource_id: str, metric: str) -> None:

@@ -8,7 +8,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from quoteway import Capability, NotFound, Pool, PoolProvider
-from quoteway.testing.conformance.listing import check_pool, check_position, check_series, made_up_id
+from quoteway.testing.conformance.listing import (
+    check_liquidity,
+    check_pool,
+    check_position,
+    check_series,
+    made_up_id,
+)
 from quoteway.testing.conformance.movement import MovementConformance
 from quoteway.testing.conformance.provider import MAX_BLOCK_S, STRANGER, longest_block
 
@@ -55,6 +61,12 @@ class PoolConformance(MovementConformance):
                 series = await provider.series(listed.id, metric, end - 86_400, end, "1h")
                 if series is not None:
                     check_series(series, listed.id, metric)
+
+    async def test_the_liquidity_of_a_pool_is_sound_or_not_told(self, provider: PoolProvider) -> None:
+        for listed in (await provider.pools(None))[:5]:
+            found = await provider.liquidity(listed.id)
+            if found is not None:
+                check_liquidity(found, listed.id)
 
     async def test_a_stranger_has_no_positions(self, provider: PoolProvider) -> None:
         assert list(await provider.positions(STRANGER, None)) == []

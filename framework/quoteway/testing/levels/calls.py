@@ -64,6 +64,7 @@ async def reads_of(subject: Subject) -> AsyncIterator[Call]:
         yield "pool", lambda: provider.pool(_resource(subject))
         yield "series", lambda: provider.series(_resource(subject), "tvl", *_last_day())
         yield "positions", lambda: provider.positions(HOLDER, None)
+        yield "liquidity", lambda: provider.liquidity(_resource(subject))
     elif subject.capability is Capability.VAULT:
         yield "vaults", lambda: provider.vaults(None)
         yield "vault", lambda: provider.vault(_resource(subject))

@@ -32,6 +32,8 @@ REMEDIES: Mapping[str, str] = {
     "None for an id that does not exist.",
     "test_a_listed_pool_is_found_and_a_made_up_one_is_not": "Return from pool() what pools() lists, and "
     "None for an id that does not exist.",
+    "test_the_liquidity_of_a_pool_is_sound_or_not_told": "Return from liquidity() the ticks around the "
+    "price, ascending, or None.",
     "test_a_stranger_has_no_positions": "Read positions() of the wallet that is asked for.",
     # of bridges
     "test_every_case_is_quoted_and_says_what_arrives": "Quote one output to the recipient, with a minimum "

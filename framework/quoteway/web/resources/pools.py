@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Any, cast
 
+import orjson
 from aiohttp import web
 from marshmallow import validates_schema
 
-from quoteway.errors import Reason
+from quoteway.errors import Reason, disabled
+from quoteway.guard.findings import Expect, check_form
 from quoteway.host.lists import ListKind
-from quoteway.models import NATIVE, Capability, Pool, PoolPosition, PoolRequest
+from quoteway.models import NATIVE, Capability, Pool, PoolLiquidity, PoolPosition, PoolRequest
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.providers import PoolProvider, Provider
 from quoteway.web.http import fields
+from quoteway.web.http.envelope import json_response
 from quoteway.web.http.freshness import FreshQuery, at_least
 from quoteway.web.http.name_fields import AccountField, TokenField
-from quoteway.web.http.operation import Call, get
+from quoteway.web.http.operation import NO_STORE, Call, get
 from quoteway.web.http.schema import Case, refuse_all
 from quoteway.web.resources import catalog
 from quoteway.web.resources.ids import PoolPath, owner_of, show
@@ -25,6 +29,7 @@ from quoteway.web.resources.permits import PermitsBody
 from quoteway.web.resources.quote_action import DeadlineBody, Quotable
 from quoteway.web.resources.series import series_of, series_operations
 from quoteway.web.wire.actions import Action
+from quoteway.web.wire.liquidity import PoolLiquidity as PoolLiquidityView
 from quoteway.web.wire.quotes import PoolQuote
 from quoteway.web.wire.rows import PoolEntry, PoolPage, PositionEntry, PositionPage
 
@@ -204,6 +209,48 @@ async def list_pool_positions(call: Call) -> web.Response:
     return catalog.fresh(call, catalog.Listing(rows, key=lambda row: str(row["positionId"]), missing=missing))
 
 
+@get(
+    "/v2/pools/{poolId}/liquidity",
+    "Liquidity of a pool around its price",
+    PoolLiquidityView,
+    description="Read from the chain at one block. 503 for a pool without ticks, such as one of Uniswap v2, "
+    "and where no provider can tell.",
+    path_schema=PoolPath,
+    query=FreshQuery,
+    failures=(404, 502),
+)
+async def get_pool_liquidity(call: Call) -> web.Response:
+    async with at_least(call.gateway, call.path["resource"].chain_id, call.query):
+        pool, provider = await owner_of(call, Capability.POOL)
+
+        async def ask(source: Provider) -> PoolLiquidity | None:
+            answer = await cast(PoolProvider, source).liquidity(pool.id)
+            check_form(source, answer, PoolLiquidity | None)
+            if answer is not None:
+                _check_liquidity(source, pool.id, answer)
+            return answer
+
+        (outcome,) = await call.ask([provider], PoolLiquidity | None, ask, verb="liquidity")
+    if outcome.value is not None:
+        wire = PoolLiquidityView.render(outcome.value, call.networks)
+        return json_response(orjson.dumps(wire), 200, NO_STORE)
+    if outcome.failed:
+        raise outcome.failure()
+    raise disabled("No enabled provider can tell how the liquidity of this pool lies over its price.")
+
+
+def _check_liquidity(provider: Provider, pool_id: str, found: PoolLiquidity) -> None:
+    expect = Expect(provider)
+    expect(found.pool_id == pool_id, "it tells the liquidity of another pool than the one asked for")
+    ticks = [each.tick for each in found.ticks]
+    expect(found.tick_spacing > 0, "the tick spacing is not positive")
+    expect(all(one < other for one, other in pairwise(ticks)), "the ticks are not in ascending order")
+    expect(
+        all(found.known[0] <= tick <= found.known[1] for tick in (found.tick, *ticks)),
+        "a tick is outside of the known ones",
+    )
+
+
 _POOL = Quotable(Capability.POOL, "Pool", "/v2/pools/{poolId}", _read_request, PoolPath)
 _SERIES = {"tvl": "TVL", "volume": "Volume", "fees": "Fees", "apr": "APR"}
 
@@ -214,4 +261,5 @@ OPERATIONS = (
     _POOL.action("Unsigned transactions for a liquidity operation", Action, PoolActionBody),
     *series_operations(Capability.POOL, _SERIES, series_of, PoolPath),
     list_pool_positions,
+    get_pool_liquidity,
 )

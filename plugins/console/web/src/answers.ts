@@ -10,8 +10,8 @@ export interface Asked<Found> {
   load: () => void;
 }
 
-/** Asks when `inputs` change, and again with `load`. An answer to an earlier question is not shown. */
-export function useAnswer<Found>(ask: (signal: AbortSignal) => Promise<Found>, inputs: readonly unknown[]): Asked<Found> {
+/** Asks when `inputs` change, and again with `load`. An answer to an earlier question is not shown; with `keeps` the last one stays until the next is there. */
+export function useAnswer<Found>(ask: (signal: AbortSignal) => Promise<Found>, inputs: readonly unknown[], keeps = false): Asked<Found> {
   const [state, setState] = useState<Omit<Asked<Found>, "load">>({ found: null, failure: null, isAsking: true });
   const ending = useRef(new AbortController());
   const load = () => {
@@ -24,7 +24,7 @@ export function useAnswer<Found>(ask: (signal: AbortSignal) => Promise<Found>, i
     );
   };
   useEffect(() => {
-    setState({ found: null, failure: null, isAsking: true });
+    if (!keeps) setState({ found: null, failure: null, isAsking: true });
     load();
     return () => ending.current.abort();
   }, inputs);

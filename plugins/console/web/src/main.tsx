@@ -5,6 +5,7 @@ import { Quoteway } from "../../../../clients/typescript/src/index.js";
 import { every, useAnswer } from "./answers.js";
 import { Failure } from "./failure.js";
 import { useOnline } from "./operation.js";
+import { Pools } from "./pools.js";
 import { Portfolio } from "./portfolio.js";
 import { Providers } from "./providers.js";
 import { Swap } from "./swap.js";
@@ -12,7 +13,7 @@ import { plain } from "./text.js";
 import { Vaults } from "./vaults.js";
 import { discover, testWallets, type Choice } from "./wallets.js";
 
-const PAGES = { swap: "Swap", portfolio: "Portfolio", vaults: "Vaults", providers: "Providers" };
+const PAGES = { swap: "Swap", portfolio: "Portfolio", pools: "Pools", vaults: "Vaults", providers: "Providers" };
 
 /** The page that the address names. */
 const pageOf = (hash: string): string => {
@@ -35,9 +36,9 @@ function Console() {
     return () => removeEventListener("hashchange", look);
   }, []);
   const shown = pageOf(page);
-  // The list of vaults is asked for when somebody looks at it.
-  const visited = useRef(false);
-  if (shown === "vaults") visited.current = true;
+  // Lists are asked for when somebody looks at them.
+  const visited = useRef(new Set<string>());
+  visited.current.add(shown);
   const isOnline = useOnline();
   useEffect(() => discover((choice) => setFound((before) => (before.some(({ id }) => id === choice.id) ? before : [...before, choice]))), []);
   const choices = useMemo(() => [...found, ...testWallets((networks ?? []).map(({ chainId }) => chainId))], [found, networks]);
@@ -91,7 +92,12 @@ function Console() {
             <div hidden={shown !== "swap"}>
               <Swap key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
             </div>
-            {visited.current && (
+            {visited.current.has("pools") && (
+              <div hidden={shown !== "pools"}>
+                <Pools key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
+              </div>
+            )}
+            {visited.current.has("vaults") && (
               <div hidden={shown !== "vaults"}>
                 <Vaults key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
               </div>

@@ -1,6 +1,6 @@
-// What the quote of a vault promises: all that is paid and received, each with its bound.
+// What the quote of a pool or vault promises: all that is paid and received, each with its bound.
 import type { ComponentChildren } from "preact";
-import type { Schemas, VaultQuote } from "../../../../clients/typescript/src/index.js";
+import type { PoolQuote, Schemas, VaultQuote } from "../../../../clients/typescript/src/index.js";
 import { amountOf, knownOf } from "./known.js";
 import { Attempts, Issues, Notices } from "./notices.js";
 import { plain } from "./text.js";
@@ -9,7 +9,7 @@ import type { Token } from "./token_field.js";
 const lines = (legs: readonly Schemas["Leg"][], text: (leg: Schemas["Leg"]) => string) => (legs.length ? legs.map((leg, index) => <div key={index}>{text(leg)}</div>) : "nothing");
 
 /** `children` are further terms, as `dt` and `dd`. */
-export function PlaceReview({ quote, native, children }: { quote: VaultQuote; native: Token; children: ComponentChildren }) {
+export function PlaceReview({ quote, native, children }: { quote: PoolQuote | VaultQuote; native: Token; children: ComponentChildren }) {
   const known = knownOf(quote, native);
   const [first] = [...quote.outputs, ...quote.inputs];
   return (

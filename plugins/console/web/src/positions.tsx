@@ -1,4 +1,5 @@
 // Positions in pools and vaults: what they hold, and what fees wait in them.
+import type { ComponentChildren } from "preact";
 import type { Schemas } from "../../../../clients/typescript/src/index.js";
 import { amountOf } from "./known.js";
 import { plain, short, usd } from "./text.js";
@@ -11,12 +12,18 @@ const legs = (found: readonly Schemas["Leg"][], none: string) => (found.length ?
 const rangeOf = ({ range, inRange }: Position): string | null =>
   range && `ticks ${range.tickLower} to ${range.tickUpper}, ${inRange === null ? "" : inRange ? "the price is in it" : "the price is outside: it earns no fees"}`;
 
-export function Positions({ rows }: { rows: readonly (Schemas["PortfolioPosition"] | Schemas["PositionEntry"])[] }) {
+interface Given {
+  rows: readonly (Schemas["PortfolioPosition"] | Schemas["PositionEntry"])[];
+  /** What changes a position, in a column of its own. */
+  change?: (row: Position) => ComponentChildren;
+}
+
+export function Positions({ rows, change }: Given) {
   return (
     <div class="table" tabIndex={0} role="region" aria-label="Positions of the account">
       <table>
         <thead>
-          <tr>{["Position", "Holds", "Fees to collect", "Value"].map((name) => <th key={name} scope="col">{name}</th>)}</tr>
+          <tr>{["Position", "Holds", "Fees to collect", "Value", ...(change ? ["Change"] : [])].map((name) => <th key={name} scope="col">{name}</th>)}</tr>
         </thead>
         <tbody>
           {(rows as readonly Position[]).map((row) => (
@@ -29,6 +36,7 @@ export function Positions({ rows }: { rows: readonly (Schemas["PortfolioPosition
               <td>{legs(row.amounts, "not known")}</td>
               <td>{row.poolId ? legs(row.uncollectedFees, "none") : "in the value of the shares"}</td>
               <td class="amount">{usd(row.valueUsd)}</td>
+              {change && <td>{change(row)}</td>}
             </tr>
           ))}
         </tbody>

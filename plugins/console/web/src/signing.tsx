@@ -1,5 +1,6 @@
 // What an action signs, call by call, and what its simulation changes.
 import type { Action, Quote, Schemas } from "../../../../clients/typescript/src/index.js";
+import { Argument } from "./arguments.js";
 import { knownOf } from "./known.js";
 import { Notices } from "./notices.js";
 import { plain, units } from "./text.js";
@@ -46,8 +47,8 @@ function Call({ call }: { call: Schemas["Decoded"] }) {
       <code>{plain(call.signature, 300)}</code>
       {call.opaque && <p class="warning">This call cannot be decoded.</p>}
       <ul>
-        {call.args.map(({ name, value }, index) => (
-          <li key={index}>{`${plain(name)}: ${plain(typeof value === "string" ? value : JSON.stringify(value), 400)}`}</li>
+        {call.args.map((argument, index) => (
+          <li key={index}><Argument signature={call.signature} argument={argument} /></li>
         ))}
         {call.inner?.map((each, index) => (
           <li key={`i${index}`}><Call call={each} /></li>

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import { toUnits, type Schemas, type VaultQuote } from "../../../../clients/typescript/src/index.js";
 import { everyPage, useAnswer } from "./answers.js";
+import { Charts } from "./chart.js";
 import { Failure } from "./failure.js";
 import { amountOf, checkDecimals } from "./known.js";
 import { Missing } from "./missing.js";
@@ -12,23 +13,71 @@ import { plain, rate, short, usd } from "./text.js";
 import { nativeOf, TokenName, warningOfName } from "./token_field.js";
 
 type Vault = Schemas["VaultEntry"];
+type Series = Schemas["Series"];
+
+const SORTS = { "-tvlUsd": "Value held", "-apy": "APY" } as const;
+
+interface Filter {
+  asset: string;
+  query: string;
+  sort: keyof typeof SORTS;
+}
+
+const EVERYTHING: Filter = { asset: "", query: "", sort: "-tvlUsd" };
 
 export function Vaults(props: PageProps) {
   const { client, network, isSending } = props;
-  const { found, failure, isAsking, load } = useAnswer((signal) => everyPage((cursor) => client.call("listVaults", { query: { network: network.id, sort: "-tvlUsd", limit: 200, ...cursor } }, { signal })), []);
+  const [filter, setFilter] = useState(EVERYTHING);
+  const { asset, query, sort } = filter;
+  const { found, failure, isAsking, load } = useAnswer(
+    (signal) => everyPage((cursor) => client.call("listVaults", { query: { network: network.id, sort, limit: 200, ...(asset && { asset }), ...(query && { query }), ...cursor } }, { signal })),
+    [filter],
+    true,
+  );
   const [chosen, setChosen] = useState("");
   const vault = found?.rows.find(({ id }) => id === chosen) ?? null;
   return (
     <>
       <h2>Vaults</h2>
+      <Filters isSending={isSending} onChoose={setFilter} />
       {failure !== null && <Failure error={failure} />}
       {found === null && isAsking && <p role="status">Asking the gateway for its vaults…</p>}
       {found && <Missing partial={found.partial} nameOf={() => plain(network.name)} />}
-      {found?.rows.length === 0 && <p role="status">There is no vault on this network.</p>}
+      {found?.rows.length === 0 && <p role="status">{asset || query ? "No vault of this network is like that." : "There is no vault on this network."}</p>}
       {found && found.rows.length > 0 && <VaultTable rows={found.rows} chosen={chosen} isSending={isSending} onChoose={setChosen} />}
       <button type="button" class="main" disabled={isAsking || isSending} onClick={load}>{isAsking ? "Asking…" : "Ask again"}</button>
       {vault && <VaultForm key={vault.id} page={props} vault={vault} />}
     </>
+  );
+}
+
+function Filters({ isSending, onChoose }: { isSending: boolean; onChoose: (filter: Filter) => void }) {
+  const [typed, setTyped] = useState(EVERYTHING);
+  const change = (more: Partial<Filter>) => setTyped({ ...typed, ...more });
+  const ask = (event: Event) => {
+    event.preventDefault();
+    onChoose({ ...typed, asset: typed.asset.trim(), query: typed.query.trim() });
+  };
+  return (
+    <form role="search" aria-label="Vaults" onSubmit={ask}>
+      <fieldset class="filters" disabled={isSending}>
+        <label>
+          Token that is taken
+          <input name="asset" autoComplete="off" spellcheck={false} maxLength={100} title="a symbol or an address" value={typed.asset} onInput={(event) => change({ asset: event.currentTarget.value })} />
+        </label>
+        <label>
+          Name or protocol
+          <input name="query" autoComplete="off" spellcheck={false} maxLength={100} value={typed.query} onInput={(event) => change({ query: event.currentTarget.value })} />
+        </label>
+        <label>
+          Most first, by
+          <select value={typed.sort} onChange={(event) => change({ sort: event.currentTarget.value as Filter["sort"] })}>
+            {Object.entries(SORTS).map(([each, title]) => <option key={each} value={each}>{title}</option>)}
+          </select>
+        </label>
+        <button type="submit">Show these vaults</button>
+      </fieldset>
+    </form>
   );
 }
 
@@ -91,6 +140,16 @@ function VaultForm({ page, vault }: { page: PageProps; vault: Vault }) {
       <h2>{plain(vault.name) || short(vault.address)}</h2>
       <p><code>{vault.address}</code></p>
       {vault.warnings.length > 0 && <ul class="notice">{vault.warnings.map(({ message }, index) => <li key={index}>{plain(message, 300)}</li>)}</ul>}
+      <Charts
+        of="the vault"
+        metrics={["apy", "sharePrice", "tvl"]}
+        ask={async (metric, query, signal) => {
+          const asked = { path: { vaultId: vault.id }, query };
+          if (metric === "tvl") return client.call("getVaultTvl", asked, { signal });
+          const yields = await client.call("getVaultApy", asked, { signal });
+          return metric === "apy" ? yields : pricesOf(yields, vault);
+        }}
+      />
       {offered.length === 0 && <p role="status">This gateway takes no deposits into the vault and no redemptions from it.</p>}
       {offered.length > 0 && (
         <form onSubmit={ask}>
@@ -120,6 +179,16 @@ function VaultForm({ page, vault }: { page: PageProps; vault: Vault }) {
       <Steps operation={operation} native={native} review={(quote) => <PlaceReview quote={quote} native={native}><Terms quote={quote} /></PlaceReview>} />
     </section>
   );
+}
+
+/** The share prices that the yields are computed from, as a series. */
+function pricesOf(yields: Series, { asset }: Vault): Series {
+  const found = new Map<number, number>();
+  for (const { from, to } of yields.endpoints ?? []) for (const each of [from, to]) if (each) found.set(each.timestamp, Number(each.price));
+  const points = [...found].sort(([one], [other]) => one - other).map(([timestamp, value]) => ({ timestamp, value }));
+  const coverage = points.length ? { from: points[0]!.timestamp, to: points.at(-1)!.timestamp } : null;
+  const method = "Whole assets that a whole share was worth at the ends of the last day, week and month, from which the yields are computed.";
+  return { ...yields, metric: "sharePrice", unit: asset.symbol ?? short(asset.address), points, coverage, method };
 }
 
 function Terms({ quote: { vault, lockSeconds, feesBps } }: { quote: VaultQuote }) {

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from quoteway import Block, FieldError, InvalidRequest, Reason, Series
+from quoteway import Block, FieldError, GrowthWindow, InvalidRequest, Reason, Series, SharePrice
 
 from quoteway_erc4626.facts import VaultFacts
 from quoteway_erc4626.history import History
 from quoteway_erc4626.interface import CONVERT_TO_ASSETS, TOTAL_ASSETS
-from quoteway_erc4626.terms import price_exponent, read
+from quoteway_erc4626.terms import price_exponent, read, whole_price
 
 MAX_POINTS = 100
 """Limit of a series: each point reads a past state."""
@@ -44,6 +44,14 @@ class Growth:
             return float((self.last_price / self.first_price) ** (YEAR_S / elapsed_s)) - 1.0
         except OverflowError:
             return None
+
+    def ends(self, facts: VaultFacts, window: str) -> GrowthWindow:
+        """Returns both prices as an answer shows them."""
+        return GrowthWindow(
+            window,
+            _shown(facts, self.first, self.first_price),
+            _shown(facts, self.last, self.last_price),
+        )
 
     def __str__(self) -> str:
         if self.first is None:
@@ -120,6 +128,7 @@ async def apy_series(
         gaps=_gaps(points),
         components={"base": current, "reward": None},
         windows={name: found[pair].value for name, pair in windows.items()},
+        endpoints=tuple(found[pair].ends(facts, name) for name, pair in windows.items()),
     )
 
 
@@ -169,6 +178,12 @@ def _interval(text: str) -> Interval:
         case "1h" | "1d" | "1w":
             return text
     raise ValueError(f"interval {text!r} is not one of 1h, 1d, 1w")
+
+
+def _shown(facts: VaultFacts, block: Block | None, price: int | None) -> SharePrice | None:
+    if block is None or price is None:
+        return None
+    return SharePrice(block.number, block.timestamp, whole_price(facts, price, price_exponent(facts)))
 
 
 def _known(price: int | None) -> str:

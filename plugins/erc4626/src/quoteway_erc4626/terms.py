@@ -137,12 +137,16 @@ def price_exponent(facts: VaultFacts) -> int:
 
 def price_text(facts: VaultFacts, rates: Rates) -> str | None:
     """Returns whole assets per whole share as exact decimal text."""
-    if rates.price is None:
-        return None
-    shift = rates.price_exponent - facts.share.decimals
+    return None if rates.price is None else whole_price(facts, rates.price, rates.price_exponent)
+
+
+def whole_price(facts: VaultFacts, assets: int, exponent: int) -> str:
+    """Returns whole assets per whole share, as exact decimal text, where 10^``exponent`` base units of shares
+    are worth ``assets`` base units."""
+    shift = exponent - facts.share.decimals
     if shift >= 0:
-        return format_units(rates.price, facts.asset.decimals + shift)
-    return format_units(rates.price * 10**-shift, facts.asset.decimals)
+        return format_units(assets, facts.asset.decimals + shift)
+    return format_units(assets * 10**-shift, facts.asset.decimals)
 
 
 def _sample(decimals: int) -> int:

@@ -15,12 +15,13 @@ from quoteway_uniswap.pool_series import PoolSeries
 from quoteway_uniswap.positions import WalletPositions
 from quoteway_uniswap.prices import UniswapPrices
 from quoteway_uniswap.shared import shared_by
+from quoteway_uniswap.state import PoolStates
 from quoteway_uniswap.taxes import TransferTaxes
 
 
 @dataclass(frozen=True, slots=True)
 class ChainPools:
-    """One chain with its pool finder, positions, catalog, series and taxes."""
+    """One chain with its pool finder, positions, catalog, series, taxes and pool states."""
 
     chain: Chain
     finder: PoolFinder
@@ -28,6 +29,7 @@ class ChainPools:
     catalog: PoolCatalog
     series: PoolSeries
     taxes: TransferTaxes
+    states: PoolStates
 
     @classmethod
     def of(
@@ -47,4 +49,5 @@ class ChainPools:
             PoolCatalog(context, chain, deployments, finder, states, series),
             series,
             shared.taxes,
+            states,
         )

@@ -15,6 +15,7 @@ from quoteway import (
     Incomplete,
     InvalidRequest,
     Pool,
+    PoolLiquidity,
     PoolPosition,
     PoolProvider,
     PoolRequest,
@@ -37,6 +38,7 @@ from quoteway_uniswap.known_pools import KnownPool, manager_of
 from quoteway_uniswap.liquidity_calls import make_call, spends_of
 from quoteway_uniswap.liquidity_quoting import check_request, terms_at
 from quoteway_uniswap.liquidity_terms import Sides, Terms, sides_of
+from quoteway_uniswap.pool_ranges import liquidity_at
 from quoteway_uniswap.pool_series import INTERVALS_S, Interval
 from quoteway_uniswap.positions import nft_position, pair_positions
 from quoteway_uniswap.prices import UniswapPrices
@@ -241,6 +243,14 @@ class UniswapPools(PoolProvider):
             return None
         pools = self._on_chain(pool.deployment.chain_id)
         return await pools.series.of(pool, metric, start, end, cast(Interval, interval))
+
+    async def liquidity(self, pool_id: str) -> PoolLiquidity | None:
+        """See ``PoolProvider``. None for v2 pools, and for a pool without a price."""
+        pool = await self._find(pool_id)
+        if pool is None:
+            return None
+        pools = self._on_chain(pool.deployment.chain_id)
+        return await liquidity_at(pools.states, await pools.chain.head(), pool)
 
     def _on_chain(self, chain_id: int) -> ChainPools:
         found = self._chains.get(chain_id)

@@ -372,3 +372,46 @@ class PositionPage(Model, frozen=True, kw_only=True):
     """Time of the newest data among the rows that the request selects. RFC 3339 in UTC."""
     data: tuple[PositionEntry, ...]
     """Positions that the wallet has in the pool."""
+
+
+class Tick(Model, frozen=True, kw_only=True):
+    """`Tick` of the document."""
+
+    tick: int
+    """Initialised tick, a multiple of `tickSpacing`."""
+    liquidity_net: int
+    """Change of the liquidity in range where the price rises over the tick; negative where positions end.
+    An integer in decimal digits.
+    """
+
+
+class TickSpan(Model, frozen=True, kw_only=True):
+    """Ticks, both ends included."""
+
+    from_: int
+    """Lowest tick."""
+    to: int
+    """Highest tick."""
+
+
+class PoolLiquidity(Model, frozen=True, kw_only=True):
+    """`PoolLiquidity` of the document."""
+
+    pool_id: str
+    """Id of the pool."""
+    tick_spacing: int
+    """Ticks of a position are multiples of this number."""
+    sqrt_price_x96: int
+    """Square root of the price of token 0 in token 1, in base units, times 2^96. An integer in decimal
+    digits.
+    """
+    tick: int
+    """Tick of the present price."""
+    liquidity: int
+    """Liquidity in range at the present price. An integer in decimal digits."""
+    ticks: tuple[Tick, ...]
+    """Initialised ticks of the span `known`, ascending."""
+    known: TickSpan
+    """Ticks that were read, around the present price; others may be initialised too."""
+    block: BlockRef
+    """Block at which the pool was read."""

@@ -15,6 +15,7 @@ from quoteway_client.models.pools import (
     PoolActionBody,
     PoolBody,
     PoolEntry,
+    PoolLiquidity,
     PoolPage,
     PoolQuote,
     PositionPage,
@@ -248,6 +249,27 @@ def list_pool_positions(
     )
 
 
+def get_pool_liquidity(
+    pool_id: str, *, min_block: int | None = None, after_transaction: str | None = None
+) -> Call[PoolLiquidity]:
+    """Liquidity of a pool around its price.
+
+    Read from the chain at one block. 503 for a pool without ticks, such as one of Uniswap v2, and where
+    no provider can tell.
+
+    ``pool_id``: Id of the pool: {chainId}:{address}, or {chainId}:{32-byte id} for Uniswap v4
+    ``min_block``: Number of a block, such as the newest of the caller's own node: the answer is of this
+    block or a later one
+    ``after_transaction``: Hash of a transaction: the answer is of its block or a later one.
+    """
+    return Call(
+        "GET",
+        f"/v2/pools/{segment(pool_id)}/liquidity",
+        PoolLiquidity,
+        query={"minBlock": min_block, "afterTransaction": after_transaction},
+    )
+
+
 class PoolsOperations(Resource):
     """Liquidity pools: lists, quotes, actions, series and positions."""
 
@@ -260,6 +282,7 @@ class PoolsOperations(Resource):
     fees = Blocking(get_pool_fees)
     apr = Blocking(get_pool_apr)
     positions = Listed(list_pool_positions)
+    liquidity = Blocking(get_pool_liquidity)
     act = Blocking(act_pool)
 
 
@@ -275,4 +298,5 @@ class AsyncPoolsOperations(ResourceAsync):
     fees = Awaited(get_pool_fees)
     apr = Awaited(get_pool_apr)
     positions = AsyncListed(list_pool_positions)
+    liquidity = Awaited(get_pool_liquidity)
     act = Awaited(act_pool)
