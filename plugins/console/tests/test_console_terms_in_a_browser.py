@@ -256,7 +256,9 @@ async def test_a_permit_is_signed_in_the_place_of_an_approval(gateway, browse):
     await by_signatures(page)
     await page.get_by_label("Pay").click()
     await page.get_by_label("Search by symbol").fill(token)
-    await page.locator(f'li button[data-token="{token}"]').click()
+    row = page.locator(f'li button[data-token="{token}"]')
+    assert "in no list" in await row.inner_text()
+    await row.click()
     await choose(page, "Receive", "USDC")
     await page.get_by_label("Amount").fill("1000.5")
     await page.get_by_role("button", name="Get a quote").click()
@@ -330,7 +332,7 @@ async def test_output_and_impact_of_other_amounts_as_curves_and_as_a_table(gatew
     assert [base_units(row[1], 6) for row in rows] == [int(rung["price"]["toAmount"]) for rung in rungs]
     impacts = [float(row[2].removesuffix(" %")) for row in rows]
     assert impacts == sorted(impacts)
-    assert impacts[-1] > 1
+    assert impacts[-1] > impacts[0]
     charts = page.locator("svg[role=img]")
     told = [await each.get_attribute("aria-label") for each in await charts.all()]
     assert any(each.startswith("Output: ") and each.count(";") == 4 for each in told)

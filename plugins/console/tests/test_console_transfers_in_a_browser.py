@@ -160,8 +160,8 @@ async def test_another_token_there_goes_in_parts_that_the_person_accepts(crossin
     far = await address_of(crossing.url, "USDC", **FAR)
     page = await browse(crossing.url)
     await ask(page, "0.3", to="USDC")
-    assert await page.locator("[data-part=parts] li").count() == 2
     promised = await shown(page, "receive", 6)
+    assert await page.locator("[data-part=parts] li").count() == 2
     left = base_units(await page.locator("[data-part=left]").inner_text(), 6)
     await page.get_by_role("button", name="Show what I sign").click()
     button = page.locator("[data-part=send]")

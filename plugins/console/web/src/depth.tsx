@@ -112,7 +112,7 @@ function Curve({ title, note, heights, sizes, labels }: CurveProps) {
         <line x1={LEFT} y1={HEIGHT - BOTTOM} x2={WIDTH - LEFT} y2={HEIGHT - BOTTOM} />
         <polyline points={heights.map((value, index) => `${x(index)},${y(value)}`).join(" ")} />
         {heights.map((value, index) => <circle key={index} cx={x(index)} cy={y(value)} r={4} />)}
-        <text x={LEFT} y={y(heights[0]!) - 10}>{labels[0]}</text>
+        <text x={LEFT + 12} y={y(heights[0]!) - 3}>{labels[0]}</text>
         <text x={WIDTH - LEFT} y={y(heights[last]!) - 10} text-anchor="end">{labels[last]}</text>
         <text x={LEFT} y={HEIGHT - 8}>{sizes[0]}</text>
         <text x={WIDTH - LEFT} y={HEIGHT - 8} text-anchor="end">{sizes[last]}</text>

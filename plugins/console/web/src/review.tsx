@@ -3,7 +3,7 @@ import type { BridgeQuote, Schemas, SwapQuote } from "../../../../clients/typesc
 import { amountOf, knownOf } from "./known.js";
 import { Attempts, Issues, Notices } from "./notices.js";
 import { RoutePicture } from "./route.js";
-import { dateOf, percent, plain, short } from "./text.js";
+import { dateOf, percent, plain } from "./text.js";
 import type { Token } from "./token_field.js";
 
 type Leg = Schemas["Leg"];
@@ -67,7 +67,7 @@ export function Review({ quote, native, wrapped }: { quote: SwapQuote | BridgeQu
       {"parts" in quote && quote.parts && <Parts parts={quote.parts} />}
       <Notices title="Know before you sign" notices={[...quote.acknowledgementNeeded, ...(quote.warnings ?? [])]} />
       <Issues issues={quote.issues} known={known} />
-      {quote.route && <RoutePicture route={quote.route} symbolOf={(address) => known(address)?.symbol ?? short(address)} wrapped={wrapped} />}
+      {quote.route && <RoutePicture chainId={quote.chainId} route={quote.route} known={known} wrapped={wrapped} />}
       <Attempts quote={quote} amount={(value) => amountOf(value, got.token)} {...(request.side === "exactOut" ? { taken: (value: bigint) => amountOf(value, paid.token) } : {})} />
     </section>
   );

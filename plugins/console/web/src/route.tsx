@@ -1,7 +1,11 @@
 // The route of a swap as a flow: tokens from left to right, the pools between them, each with its share. It shows where the amount splits and joins.
+import { useEffect, useState } from "preact/hooks";
+import { erc20Abi, type Hex } from "viem";
 import { ZERO_ADDRESS } from "../../../../clients/typescript/src/comparing.js";
 import type { Schemas } from "../../../../clients/typescript/src/index.js";
+import type { Known } from "./known.js";
 import { percent, plain, short } from "./text.js";
+import { nodeOf } from "./wallets.js";
 
 type Leg = Pick<Schemas["RouteLeg"], "protocol" | "pool" | "tokenIn" | "tokenOut" | "shareBps" | "feeBps">;
 
@@ -9,18 +13,22 @@ const [TOKEN, POOL, GAP, ROW, TALL] = [72, 150, 34, 66, 52];
 const PITCH = TOKEN + POOL + 2 * GAP;
 
 interface Given {
+  chainId: number;
   route: Schemas["Route"];
-  symbolOf: (address: string) => string;
+  known: Known;
   /** Wrapped form of the coin, which counts as the coin. Null where it is not known. */
   wrapped: string | null;
 }
 
-export function RoutePicture({ route, symbolOf, wrapped }: Given) {
+export function RoutePicture({ chainId, route, known, wrapped }: Given) {
   const keyOf = (token: string) => (token.toLowerCase() === wrapped?.toLowerCase() ? ZERO_ADDRESS : token.toLowerCase());
   const legs = route.legs?.length ? route.legs : legsOf(route, keyOf);
+  const between = [...new Set(legs.flatMap(({ tokenIn, tokenOut }) => [keyOf(tokenIn), keyOf(tokenOut)]))].filter((token) => known(token) === null);
+  const read = useSymbols(chainId, between);
+  const symbolOf = (token: string) => known(keyOf(token))?.symbol || read.get(keyOf(token)) || short(token);
   if (legs.length === 0) return null;
   const columns = columnsOf(legs, keyOf);
-  const tokens = [...columns].map(([key, column]) => ({ key, column, name: nameOf(key, legs, keyOf, symbolOf) }));
+  const tokens = [...columns].map(([key, column]) => ({ key, column, name: symbolOf(key) }));
   // Tokens of a column, and pools after one, are below each other.
   const tokenRows = rowsOf(tokens, ({ column }) => column);
   const poolRows = rowsOf(legs, (leg) => columns.get(keyOf(leg.tokenIn))!);
@@ -86,9 +94,18 @@ function columnsOf(legs: readonly Leg[], keyOf: (token: string) => string): Map<
   return found;
 }
 
-function nameOf(key: string, legs: readonly Leg[], keyOf: (token: string) => string, symbolOf: (address: string) => string): string {
-  const tokens = legs.flatMap(({ tokenIn, tokenOut }) => [tokenIn, tokenOut]);
-  return symbolOf(tokens.find((token) => keyOf(token) === key) ?? key);
+/** What the contracts of tokens between the first and the last call themselves, once it is read. */
+function useSymbols(chainId: number, tokens: readonly string[]): ReadonlyMap<string, string> {
+  const [found, setFound] = useState<ReadonlyMap<string, string>>(new Map());
+  useEffect(() => {
+    let isLeft = false;
+    for (const token of tokens) {
+      const reading = nodeOf(chainId).readContract({ address: token as Hex, abi: erc20Abi, functionName: "symbol" });
+      reading.then((symbol) => isLeft || setFound((before) => new Map(before).set(token, plain(symbol, 8))), () => {});
+    }
+    return () => void (isLeft = true);
+  }, [tokens.join()]);
+  return found;
 }
 
 /** The row of each item in its column, and how many each column has. */
