@@ -65,7 +65,7 @@ class BatchingWallet(Extension):
         return super().answer(method, params)
 
     def _sent(self, batch):
-        """Sends the calls as one transaction of the account, which becomes one with code. Returns its hash."""
+        """Sends the calls as one transaction of the account, which gets code by it. Returns its hash."""
         assert batch["version"] == "2.0.0"
         assert batch["atomicRequired"] is True
         assert batch["from"] == self.account.address
