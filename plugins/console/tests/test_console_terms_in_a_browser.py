@@ -22,6 +22,7 @@ from console_pages import (
     serious,
     shown,
 )
+from quoteway import NATIVE
 from quoteway.evm.abi import encode, encode_call
 from quoteway.evm.address import checksum
 from quoteway_devnet.accounts import ACCOUNTS
@@ -310,6 +311,32 @@ async def test_a_message_that_gives_more_is_refused_before_it_is_shown(proxy, br
     await page.get_by_role("button", name="Show what I sign").click()
     assert "Do not sign it" in await page.get_by_role("alert").inner_text()
     assert await page.locator("[data-part=send]").count() == 0
+
+
+async def test_the_route_is_a_picture_of_each_pool_with_its_share(proxy, browse):
+    told = []
+    page = await browse(await proxy(QUOTE, changed(told.append)))
+    await ask_for_quote(page, "1500000", "WBTC", pay="USDC")
+    await page.locator("[data-part=receive]").wait_for()
+    legs = told[0]["route"]["legs"]
+    picture = page.locator("figure.route svg")
+    assert await picture.locator("g[data-pool]").count() == len(legs) > 1
+    label = await picture.get_attribute("aria-label")
+    for leg in legs:
+        assert f"{leg['shareBps'] / 100:.2f} % of " in label
+        assert leg["pool"][:8] in label
+    rows = await page.evaluate("fetch('/v2/networks').then((answer) => answer.json())")
+    wrapped = next(row["wrappedNative"] for row in rows["data"] if row["chainId"] == 31337)
+    # The coin and its wrapped form are one.
+    tokens = {leg[side] for leg in legs for side in ("tokenIn", "tokenOut")}
+    assert await picture.locator("g.coin").count() == len(
+        {NATIVE if each == wrapped else each for each in tokens}
+    )
+    # What the contracts of the tokens between call themselves comes later.
+    await page.wait_for_function(
+        "![...document.querySelectorAll('.route .coin')].some((each) => each.textContent.startsWith('0x'))"
+    )
+    assert await serious(page) == []
 
 
 OTHER_AMOUNTS = "Output and price impact for other amounts"

@@ -172,7 +172,8 @@ async def test_another_token_there_goes_in_parts_that_the_person_accepts(crossin
     await button.click()
     assert await shown(page, "arrived", 6) == promised
     assert held(crossing.far, far) - before[0] == promised
-    assert held(crossing.port, near) - before[1] == left
+    assert held(crossing.port, near) - before[1] == left == await shown(page, "received", 6)
+    assert await shown(page, "paid", 18) == 3 * 10**17
 
 
 async def test_parts_go_as_one_from_a_wallet_that_batches(crossing, browse):
@@ -183,10 +184,13 @@ async def test_parts_go_as_one_from_a_wallet_that_batches(crossing, browse):
     await wallet.chosen(page)
     await ask(page, "0.2", to="USDC")
     promised = await shown(page, "receive", 6)
+    left = base_units(await page.locator("[data-part=left]").inner_text(), 6)
     before = held(crossing.far, far, owner)
     await send(page, "Send all as one")
     assert await shown(page, "arrived", 6) == promised
     assert held(crossing.far, far, owner) - before == promised
+    assert await shown(page, "received", 6) == left
+    assert await shown(page, "paid", 18) == 2 * 10**17
     assert wallet.asked.count("wallet_sendCalls") == 1
     assert "eth_sendTransaction" not in wallet.asked
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from quoteway_client.errors import ActionMismatch, Difference, QuoteMismatch
 
@@ -82,8 +82,11 @@ def _shown_differences(quote: SwapQuote | BridgeQuote) -> Iterator[Difference]:
     if refund is not None:
         yield from same("refund.chainId", quote.chain_id, refund.chain_id)
         yield from same_address("refund.address", quote.request.refund_address, refund.address)
-    if not hasattr(quote, "to_amount") or not quote.inputs or not quote.outputs:
-        return
+    if hasattr(quote, "to_amount") and quote.inputs and quote.outputs:
+        yield from _shown_amounts(cast("SwapQuote", quote))
+
+
+def _shown_amounts(quote: SwapQuote) -> Iterator[Difference]:
     spent, got = quote.inputs[0], quote.outputs[0]
     for member, leg, told in (("fromToken", spent, quote.from_token), ("toToken", got, quote.to_token)):
         yield from same_address(f"{member}.address", leg.token.address, told.address)

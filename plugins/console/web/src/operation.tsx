@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { checkMessages, type Action, type ActOptions, type Atomicity, type Quote, type SentTransaction } from "../../../../clients/typescript/src/index.js";
 import { Failure } from "./failure.js";
 import type { PageProps } from "./page.js";
-import { batchReport, Receipt, type Report } from "./receipt.js";
+import { batchReport, partsReport, Receipt, type Report } from "./receipt.js";
 import { Signing } from "./signing.js";
 import type { Token } from "./token_field.js";
 
@@ -123,7 +123,8 @@ export function useOperation<Q extends Quote>({ client, wallet, onSending }: Pag
       const tell = (sent: SentTransaction) => sent.txId === last && options.onSent?.(sent, action!);
       const sent = await client.send(action! as Action, await wallet!.open(action! as Action, client), { asBatch: sending.asBatch, withoutBatch: sending.takesParts && !sending.asBatch, onSent: tell });
       if (sent.batch !== null) tell(sent);
-      const report = sent.batch === null ? await client.transactions.report(sent) : await batchReport(sent, quote!);
+      const inParts = action!.parts !== null;
+      const report = sent.batch !== null ? await batchReport(sent, quote!) : inParts ? await partsReport(client, sent) : await client.transactions.report(sent);
       if (!isAsked()) return;
       const found = { report, quote: quote! };
       setDone(found);

@@ -1,5 +1,5 @@
 // What came of an operation, beside what was quoted.
-import type { Answer, Quote, Schemas, Sent } from "../../../../clients/typescript/src/index.js";
+import type { Answer, Quote, Quoteway, Schemas, Sent } from "../../../../clients/typescript/src/index.js";
 import { amountOf } from "./known.js";
 import { movedBy } from "./movements.js";
 import { againstQuote, plain } from "./text.js";
@@ -18,6 +18,19 @@ export async function batchReport({ hash }: Sent, { chainId, inputs, outputs }: 
     }),
   );
   return { hash, status: "confirmed", match: "batch", realized: { assetChanges: changes.flat(), vsQuoteBps: null } };
+}
+
+/** What all transactions of several parts did together: each part is reported for itself. */
+export async function partsReport(client: Quoteway, { hash, transactions }: Sent): Promise<Report> {
+  const reports = await Promise.all(transactions.map((each) => client.transactions.report(each)));
+  const sums = new Map<string, Schemas["AssetChange"]>();
+  for (const change of reports.flatMap(({ realized }) => realized?.assetChanges ?? [])) {
+    const key = `${change.token} ${change.account}`.toLowerCase();
+    sums.set(key, { ...change, delta: change.delta + (sums.get(key)?.delta ?? 0n) });
+  }
+  const odd = reports.find(({ match }) => match !== "match");
+  const unsettled = reports.find(({ status }) => status !== "confirmed");
+  return { hash, status: unsettled?.status ?? "confirmed", match: odd?.match ?? "match", realized: { assetChanges: [...sums.values()], vsQuoteBps: null } };
 }
 
 export function Receipt({ report, quote }: { report: Report; quote: Quote }) {

@@ -9,7 +9,7 @@ import { nodeOf } from "./wallets.js";
 
 type Leg = Pick<Schemas["RouteLeg"], "protocol" | "pool" | "tokenIn" | "tokenOut" | "shareBps" | "feeBps">;
 
-const [TOKEN, POOL, GAP, ROW, TALL] = [72, 150, 34, 66, 52];
+const [TOKEN, POOL, GAP, ROW, TALL] = [72, 168, 34, 66, 52];
 const PITCH = TOKEN + POOL + 2 * GAP;
 
 interface Given {
