@@ -161,6 +161,12 @@ QUOTES = {
     "network": (lambda q: q | {"network": "ethereum", "chainId": 1}, "network must be devnet"),
     "side": (lambda q: at(q, ["request", "side"], "exactOut"), "side must be exactIn"),
     "another chain": (lambda q: at(q, ["request", "toChain"], "devnet-l2"), "request.toChain"),
+    "amount that is shown": (lambda q: q | {"toAmount": "1" + q["toAmount"]}, "toAmount must be"),
+    "minimum that is shown": (lambda q: q | {"toAmountMin": q["toAmount"]}, "toAmountMin must be"),
+    "input that is shown": (lambda q: q | {"fromAmount": "1"}, "fromAmount must be 1000000000"),
+    "maximum that is shown": (lambda q: q | {"fromAmountMax": "1"}, "fromAmountMax must be 1000000000"),
+    "token that is shown": (lambda q: at(q, ["toToken", "address"], THIEF), "toToken.address must be"),
+    "decimals that are shown": (lambda q: at(q, ["fromToken", "decimals"], 7), "fromToken.decimals must be"),
 }
 
 

@@ -47,7 +47,27 @@ function checkTransfer(quote: Schemas["SwapQuote"], asked: Schemas["SwapQuoteBod
       same(QuoteMismatch, `outputs[${index}].account`, request.toAddress, leg.account);
     } else same(QuoteMismatch, `outputs[${index}].account`, request.address, leg.account);
   }
+  if ("toAmount" in quote) checkShown(quote, spent, got);
+  if ("refund" in quote) checkRefund(quote as unknown as Schemas["BridgeQuote"]);
   checkTerms(quote, asked);
+}
+
+/** What is shown beside the legs says the same as they do: the action is compared with the legs alone. */
+function checkShown(quote: Schemas["SwapQuote"], spent: Schemas["Leg"], got: Schemas["Leg"]): void {
+  for (const [member, leg, shown] of [["fromToken", spent, quote.fromToken], ["toToken", got, quote.toToken]] as const) {
+    for (const part of ["address", "chainId", "decimals"] as const) same(QuoteMismatch, `${member}.${part}`, leg.token[part], shown[part]);
+  }
+  same(QuoteMismatch, "fromAmount", spent.amount, quote.fromAmount);
+  same(QuoteMismatch, "fromAmountMax", mostOf(spent), quote.fromAmountMax);
+  same(QuoteMismatch, "toAmount", got.amount, quote.toAmount);
+  same(QuoteMismatch, "toAmountMin", got.amountMin, quote.toAmountMin);
+}
+
+/** A transfer that is not filled is refunded where it came from, to the account of the request. */
+function checkRefund({ refund, request, chainId }: Schemas["BridgeQuote"]): void {
+  if (!refund) return;
+  same(QuoteMismatch, "refund.chainId", chainId, refund.chainId);
+  same(QuoteMismatch, "refund.address", request.refundAddress ?? request.address, refund.address);
 }
 
 /** The bounds follow from the slippage that was asked for. */
@@ -123,7 +143,17 @@ export function checkAction(quote: Quote, action: AnyAction): void {
   }
   if (action.transactions.length === 0) throw new ActionMismatch("transactions", "at least one", "none");
   same(ActionMismatch, "steps.length", action.transactions.length, action.steps.length);
+  if ("tracking" in action) checkTracking(quote, action as Schemas["BridgeAction"]);
   checkTransactions(quote, action);
+}
+
+/** The transfer that is followed is the one that was quoted. */
+function checkTracking(quote: Quote, { tracking }: Schemas["BridgeAction"]): void {
+  if (!tracking) return;
+  same(ActionMismatch, "tracking.originChainId", quote.chainId, tracking.originChainId);
+  same(ActionMismatch, "tracking.destinationChainId", quote.outputs[0]?.token.chainId, tracking.destinationChainId);
+  const refunded = "refundAddress" in quote.request ? (quote.request.refundAddress ?? quote.request.address) : quote.request.address;
+  if (tracking.refundAddress) same(ActionMismatch, "tracking.refundAddress", refunded, tracking.refundAddress);
 }
 
 function checkInputs(quote: Quote, action: AnyAction): void {

@@ -1,6 +1,7 @@
 // A wallet of ethers 6.
-import type { Signer, TransactionReceipt, TransactionResponse } from "ethers";
+import type { JsonRpcApiProvider, Signer, TransactionReceipt, TransactionResponse } from "ethers";
 import { aborting } from "./aborting.js";
+import { walletBatches } from "./batches.js";
 import type { Wallet } from "./sending.js";
 
 /** Returns the wallet of `send`, of a signer with a provider. */
@@ -8,8 +9,9 @@ export async function ethersWallet(signer: Signer): Promise<Wallet> {
   const { provider } = signer;
   if (!provider) throw new TypeError("The signer has no provider: connect it to a node.");
   const sent = new Map<string, TransactionResponse>();
+  const address = await signer.getAddress();
   return {
-    address: await signer.getAddress(),
+    address,
     chainId: async () => Number((await provider.getNetwork()).chainId),
     signTypedData: ({ domain, types, message }) => {
       // ethers adds the type of the domain itself.
@@ -26,6 +28,7 @@ export async function ethersWallet(signer: Signer): Promise<Wallet> {
         const receipt = await mined(sent.get(hash));
         return { hash: receipt.hash, status: receipt.status === 1 ? "success" : "reverted", blockNumber: BigInt(receipt.blockNumber), gasUsed: receipt.gasUsed };
       }),
+    batches: "send" in provider ? walletBatches(address, (method, params) => (provider as JsonRpcApiProvider).send(method, params)) : undefined,
   };
 }
 

@@ -1,5 +1,7 @@
 export type { components, operations } from "./api.js";
 export { fromUnits, toUnits } from "./amounts.js";
+export { atomicityOf, walletBatches } from "./batches.js";
+export type { Atomicity, Batches, BatchState, Call } from "./batches.js";
 export { Quoteway } from "./client.js";
 export type { Action, ActOptions, Answer, BridgeQuote, Input, OperationId, PoolQuote, Quote, Schemas, Settings, SwapQuote, VaultQuote } from "./client.js";
 export {
@@ -23,3 +25,4 @@ export type { ErrorDetails, SentTransaction } from "./errors.js";
 export type { FollowOptions, Tracked, Transfer } from "./following.js";
 export type { Receipt, SendOptions, Sent, SignedPermit, TypedData, Wallet, WalletTransaction } from "./sending.js";
 export type { CallOptions } from "./transport.js";
+export { checkMessages } from "./typed_data.js";

@@ -1,5 +1,6 @@
 // Signs and sends what an action has, in order.
 import type { components } from "./api.js";
+import { atomicityOf, sendBatch, type Batches } from "./batches.js";
 import { checkAction } from "./checks.js";
 import type { Action } from "./client.js";
 import { ActionMismatch, SendError, WalletError, type SentTransaction } from "./errors.js";
@@ -44,11 +45,20 @@ export interface Wallet {
   sendTransaction(transaction: WalletTransaction): Promise<string>;
   /** Waits until the transaction is in a block. */
   receipt(hash: string, signal: AbortSignal | undefined): Promise<Receipt>;
+  /** Left out where it cannot take several calls as one. */
+  readonly batches?: Batches | undefined;
 }
 
 export interface SendOptions extends CallOptions {
   /** Called with each transaction when it is broadcast: keep it, should the program end before the receipt. */
   onSent?: ((sent: SentTransaction) => void) | undefined;
+  /**
+   * Has a wallet that can do so carry out all transactions as one (EIP-5792): all or nothing. Other wallets get them one by one. One that must first upgrade the
+   * account (`ready`) asks the person for it.
+   */
+  asBatch?: boolean | undefined;
+  /** Called with the id of the batch when the wallet has taken it. */
+  onBatch?: ((id: string) => void) | undefined;
   /**
    * Sends an action of several providers (`parts`) one by one. When a later part fails, the earlier ones stand: the tokens between them are in
    * the wallet. Left out: such actions are refused.
@@ -58,6 +68,8 @@ export interface SendOptions extends CallOptions {
 
 /** What was sent. `txId` and `hash` are those of the last transaction, for `follow`. */
 export interface Sent extends SentTransaction {
+  /** The wallet's id of the batch. Null where the transactions were sent one by one. */
+  batch: string | null;
   transactions: (SentTransaction & { receipt: Receipt })[];
 }
 
@@ -74,7 +86,8 @@ export async function send(
   // A copy: what was checked is what is sent.
   let action = structuredClone(given);
   checkAction(action.quote, action);
-  await checkWallet(action, wallet, options);
+  const batches = await batchesFor(action, wallet, options);
+  await checkWallet(action, wallet, batches !== null || options.withoutBatch === true);
   const offers = action.permitOffers;
   if (offers.length) {
     for (const offer of offers) checkPermit(action.quote, action, offer);
@@ -93,16 +106,30 @@ export async function send(
     const signature = await signed(wallet, typedData);
     data[appliesTo.transaction] = spliced(data[appliesTo.transaction]!, signature, appliesTo.offset, appliesTo.length);
   }
+  if (batches) {
+    await checkChain(action, wallet);
+    const calls = action.transactions.map(({ to, value }, index) => ({ to, value: BigInt(value), data: data[index]! }));
+    const sent = await sendBatch(action, calls, batches, options);
+    if (sent) return sent;
+    if (action.parts !== null && !options.withoutBatch) throw new WalletError("The wallet does not take the batch. Nothing was sent.");
+  }
   return broadcast(action, data, wallet, options);
 }
 
-async function checkWallet(action: Action, wallet: Wallet, options: SendOptions): Promise<void> {
+/** Null where the transactions go one by one. */
+async function batchesFor(action: Action, wallet: Wallet, options: SendOptions): Promise<Batches | null> {
+  const { batches } = wallet;
+  if (!options.asBatch || !batches || action.transactions.length < 2) return null;
+  return (await atomicityOf(batches, action.chainId)) === "unsupported" ? null : batches;
+}
+
+async function checkWallet(action: Action, wallet: Wallet, takesParts: boolean): Promise<void> {
   if (wallet.address.toLowerCase() !== action.from.toLowerCase()) {
     throw new WalletError(`The action is for ${action.from}, the wallet is ${wallet.address}. Use the wallet that the quote was asked for with.`);
   }
   checkFunds(action);
-  if (action.parts !== null && !options.withoutBatch) {
-    throw new WalletError('The action has parts of several providers, which only a batch makes all or nothing. Ask for the quote with "atomicBatch": false, give `walletSendCalls` to a wallet that batches, or pass "withoutBatch": true.');
+  if (action.parts !== null && !takesParts) {
+    throw new WalletError('The action has parts of several providers, which only a batch makes all or nothing. Ask for the quote with "atomicBatch": false, pass "asBatch": true with a wallet that batches, or pass "withoutBatch": true.');
   }
   await checkChain(action, wallet);
 }
@@ -166,5 +193,5 @@ async function broadcast(action: Action, data: string[], wallet: Wallet, options
   }
   const last = done.at(-1);
   if (!last) throw new ActionMismatch("transactions", "at least one", "none");
-  return { txId: last.txId, hash: last.hash, transactions: done };
+  return { txId: last.txId, hash: last.hash, batch: null, transactions: done };
 }

@@ -2,7 +2,7 @@
 import type { components } from "./api.js";
 import { allowedBy, checkAmount, PERMIT2 } from "./calldata.js";
 import type { AnyAction } from "./checks.js";
-import type { Quote } from "./client.js";
+import type { Action, Quote } from "./client.js";
 import { same } from "./comparing.js";
 import { ActionMismatch } from "./errors.js";
 
@@ -15,6 +15,15 @@ const PERMIT2_TYPES = {
 };
 const PERMIT_TYPES = { Permit: "address owner,address spender,uint256 value,uint256 nonce,uint256 deadline" };
 
+/** No quote needs an allowance for longer: a day, and an hour for clocks that differ. */
+const LONGEST_S = 25 * 3_600;
+
+/** Throws ActionMismatch where a message that an action asks to be signed is anything but an allowance for what is paid. `send` looks too. */
+export function checkMessages(action: Action): void {
+  for (const offer of action.permitOffers) checkPermit(action.quote, action, offer);
+  for (const each of action.signatures) checkSignature(action.quote, action, each);
+}
+
 /** Throws ActionMismatch unless it is a Permit2 allowance of at most what is paid, for the contract that its transaction calls. */
 export function checkSignature(quote: Quote, action: AnyAction, { typedData, appliesTo }: Schemas["Signature"]): void {
   const { domain, message } = partsOf(typedData, "PermitSingle", PERMIT2_TYPES);
@@ -24,6 +33,8 @@ export function checkSignature(quote: Quote, action: AnyAction, { typedData, app
   same(ActionMismatch, "signatures: domain.verifyingContract", PERMIT2, domain["verifyingContract"]);
   same(ActionMismatch, "signatures: spender", action.transactions[appliesTo.transaction]?.to, message["spender"]);
   checkAmount("signatures", String(details["token"]), integerOf(details["amount"], "amount"), allowedBy(quote));
+  checkEnd("signatures: expiration", details["expiration"]);
+  checkEnd("signatures: sigDeadline", message["sigDeadline"]);
 }
 
 /** Throws ActionMismatch unless it is an EIP-2612 permit in the place of an approval of the action. */
@@ -34,6 +45,9 @@ export function checkPermit(quote: Quote, action: AnyAction, { permit, typedData
   same(ActionMismatch, "permitOffers: owner", action.from, message["owner"]);
   same(ActionMismatch, "permitOffers: spender", permit.spender, message["spender"]);
   same(ActionMismatch, "permitOffers: value", permit.value, integerOf(message["value"], "value"));
+  same(ActionMismatch, "permitOffers: nonce", permit.nonce, integerOf(message["nonce"], "nonce"));
+  same(ActionMismatch, "permitOffers: deadline", permit.deadline, integerOf(message["deadline"], "deadline"));
+  checkEnd("permitOffers: deadline", message["deadline"]);
   checkAmount("permitOffers", permit.token, permit.value, allowedBy(quote));
   const replaced = action.steps.some(
     ({ approval }, index) =>
@@ -42,6 +56,12 @@ export function checkPermit(quote: Quote, action: AnyAction, { permit, typedData
       approval.required === permit.value,
   );
   if (!replaced) throw new ActionMismatch("permitOffers", "in the place of an approval of the action", `an allowance for ${permit.spender}`);
+}
+
+function checkEnd(member: string, value: unknown): void {
+  const latest = Math.ceil(Date.now() / 1_000) + LONGEST_S;
+  const end = integerOf(value, member);
+  if (end > BigInt(latest)) throw new ActionMismatch(member, `at most ${latest}, a day from now`, String(end));
 }
 
 /** Domain and message. The types decide what the signature means, so they are compared too. */

@@ -1,6 +1,7 @@
 // A wallet of viem 2.
 import type { Account, Chain, Hash, Hex, PublicClient, Transport, TypedDataDefinition, WalletClient } from "viem";
 import { aborting } from "./aborting.js";
+import { walletBatches } from "./batches.js";
 import type { Wallet } from "./sending.js";
 
 /** Returns the wallet of `send`: `walletClient` signs and broadcasts, `publicClient` waits for receipts. */
@@ -19,5 +20,7 @@ export function viemWallet(walletClient: WalletClient<Transport, Chain | undefin
         if (replaced !== undefined && replaced !== "repriced") throw new Error(`Another transaction took its place (${replaced}).`);
         return { hash: transactionHash, status, blockNumber, gasUsed };
       }),
+    // viem repeats requests that fail in some ways, and a batch must go out once.
+    batches: walletBatches(account.address, (method, params) => walletClient.request({ method, params } as never, { retryCount: 0 })),
   };
 }

@@ -28,6 +28,12 @@ const QUOTES = {
   "the other side": (quote) => (quote.request.side = "exactOut"),
   "a fee": (quote) => (quote.request.feeBps = 10),
   "nothing at all": (quote) => (quote.inputs = []),
+  "another amount shown as received": (quote) => (quote.toAmount = String(BigInt(quote.toAmount) + 1n)),
+  "another minimum shown": (quote) => (quote.toAmountMin = quote.toAmount),
+  "another amount shown as paid": (quote) => (quote.fromAmount = "999999999"),
+  "another maximum shown": (quote) => (quote.fromAmountMax = "999999999"),
+  "another token shown as received": (quote) => (quote.toToken.address = OTHER),
+  "other decimals shown": (quote) => (quote.fromToken.decimals += 1),
 };
 
 test("what a real gateway answered passes", async (t) => {
@@ -93,8 +99,25 @@ test("a quote for another network by chain id is refused", async (t) => {
 test("the refund of a transfer goes to the sender, or to whom the request names", async (t) => {
   const named = await lying(t, "bridges", { quote: (quote) => (quote.request.refundAddress = OTHER) });
   await assert.rejects(named.qw.bridges.quote(named.body), { name: "QuoteMismatch", member: "request.refundAddress" });
-  const asked = await lying(t, "bridges", { ask: (body) => (body.refundAddress = OTHER), quote: (quote) => (quote.request.refundAddress = OTHER) });
+  const asked = await lying(t, "bridges", { ask: (body) => (body.refundAddress = OTHER), quote: (quote) => (quote.request.refundAddress = quote.refund.address = OTHER) });
   await asked.qw.bridges.quote(asked.body);
+});
+
+test("what the quote of a transfer says of its refund is what its request says", async (t) => {
+  for (const [member, change] of [["refund.address", (refund) => (refund.address = OTHER)], ["refund.chainId", (refund) => (refund.chainId = 31338)]]) {
+    const { qw, body } = await lying(t, "bridges", { quote: (quote) => change(quote.refund) });
+    await assert.rejects(qw.bridges.quote(body), { name: "QuoteMismatch", member });
+  }
+  const unnamed = await lying(t, "bridges", { quote: (quote) => (quote.refund = null) });
+  await unnamed.qw.bridges.quote(unnamed.body);
+});
+
+test("the transfer that an action says is followed is the one that was quoted", async (t) => {
+  const wrong = { originChainId: 1, destinationChainId: 31337, refundAddress: OTHER };
+  for (const [member, value] of Object.entries(wrong)) {
+    const { qw, body } = await lying(t, "bridges", { act: ({ tracking }) => (tracking[member] = value) });
+    await assert.rejects(qw.bridges.act(await qw.bridges.quote(body)), { name: "ActionMismatch", member: `tracking.${member}` });
+  }
 });
 
 const ACTIONS = {

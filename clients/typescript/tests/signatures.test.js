@@ -1,6 +1,7 @@
 // Messages to sign: only a Permit2 allowance or a permit for exactly what is paid reaches the wallet.
 import assert from "node:assert/strict";
 import test from "node:test";
+import { checkMessages } from "@quoteway/client";
 import { lying, OTHER, watching } from "./lying_gateway.js";
 
 const PERMIT2 = "0x000000000022D473030F116dDEE9F6B43aC78BA3";
@@ -68,6 +69,8 @@ const CASES = {
       "another domain": typed((data) => (data.domain.name = "Permit3")),
       "another token": typed((data) => (data.message.details.token = OTHER)),
       "a higher amount": typed((data) => (data.message.details.amount = "1000000001")),
+      "an allowance without end": typed((data) => (data.message.details.expiration = String(2 ** 48 - 1))),
+      "a signature without end": typed((data) => (data.message.sigDeadline = String(2 ** 48 - 1))),
       "an amount that is none": typed((data) => (data.message.details.amount = 1e9)),
       "no transaction": (action) => (action.signatures[0].appliesTo.transaction = 7),
     },
@@ -79,6 +82,9 @@ const CASES = {
       "another meaning of a type": typed((data) => (data.types.Permit = fields("address owner,address spender,uint256 nonce,uint256 value,uint256 deadline"))),
       "another owner": typed((data) => (data.message.owner = OTHER)),
       "a higher amount": (action) => (action.permitOffers[0].permit.value = action.permitOffers[0].typedData.message.value = "1000000001"),
+      "another nonce": typed((data) => (data.message.nonce = "1")),
+      "another deadline": typed((data) => (data.message.deadline = "1795772342")),
+      "no end": (action) => (action.permitOffers[0].typedData.message.deadline = String((action.permitOffers[0].permit.deadline = 2 ** 48 - 1))),
       "two amounts": typed((data) => (data.message.value = "999999999")),
       "another spender than the approval": (action) => (action.permitOffers[0].permit.spender = action.permitOffers[0].typedData.message.spender = OTHER),
       "another token": (action) => (action.permitOffers[0].permit.token = action.permitOffers[0].typedData.domain.verifyingContract = OTHER),
@@ -95,6 +101,9 @@ for (const [kind, [make, changes]] of Object.entries(CASES)) {
       const honest = name === "nothing wrong";
       await assert.rejects(qw.send(action, wallet), honest ? /the user refuses/ : { name: "ActionMismatch" });
       assert.deepEqual(wallet.asked, honest ? ["signTypedData"] : []);
+      const look = () => checkMessages(action);
+      if (honest) look();
+      else assert.throws(look, { name: "ActionMismatch" });
     });
   }
 }

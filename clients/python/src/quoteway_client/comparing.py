@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from quoteway_client.errors import ActionMismatch, Difference, QuoteMismatch
 
@@ -68,11 +68,34 @@ def _quote_differences(body: Mapping[str, Any], quote: SwapQuote | BridgeQuote) 
             yield Difference("outputs.amountMin", f"at most {leg.amount}", str(leg.amount_min))
     if not got:
         yield Difference("outputs", f"an amount of {echo.to_token}", "none")
+    yield from _shown_differences(quote)
     if body.get("slippage_bps") != "auto" and echo.side == "exactIn":
         for leg in got:
             floor = leg.amount * (10_000 - echo.slippage_bps) // 10_000
             if leg.amount_min is not None and leg.amount_min < floor:
                 yield Difference("outputs.amountMin", f"at least {floor}", str(leg.amount_min))
+
+
+def _shown_differences(quote: SwapQuote | BridgeQuote) -> Iterator[Difference]:
+    """What a quote shows beside its legs says the same as they do: an action is compared with the legs."""
+    refund = getattr(quote, "refund", None)
+    if refund is not None:
+        yield from same("refund.chainId", quote.chain_id, refund.chain_id)
+        yield from same_address("refund.address", quote.request.refund_address, refund.address)
+    if hasattr(quote, "to_amount") and quote.inputs and quote.outputs:
+        yield from _shown_amounts(cast("SwapQuote", quote))
+
+
+def _shown_amounts(quote: SwapQuote) -> Iterator[Difference]:
+    spent, got = quote.inputs[0], quote.outputs[0]
+    for member, leg, told in (("fromToken", spent, quote.from_token), ("toToken", got, quote.to_token)):
+        yield from same_address(f"{member}.address", leg.token.address, told.address)
+        yield from same(f"{member}.chainId", leg.token.chain_id, told.chain_id)
+        yield from same(f"{member}.decimals", leg.token.decimals, told.decimals)
+    yield from same("fromAmount", spent.amount, quote.from_amount)
+    yield from same("fromAmountMax", most(spent), quote.from_amount_max)
+    yield from same("toAmount", got.amount, quote.to_amount)
+    yield from same("toAmountMin", got.amount_min, quote.to_amount_min)
 
 
 def compare_action(action: AnyAction, quote: AnyQuote) -> None:

@@ -6,8 +6,10 @@ import type { Token } from "./token_field.js";
 /** Symbol and decimals of the tokens of a quote. Others are shown by their address, in base units. */
 export type Known = (address: string) => { symbol: string; decimals: number } | null;
 
-export function knownOf(quote: Pick<Quote, "inputs" | "outputs">, native: Token): Known {
-  const refs: { address: string; symbol: string | null; decimals: number }[] = [...quote.inputs, ...quote.outputs].map(({ token }) => token);
+export function knownOf(quote: Pick<Quote, "inputs" | "outputs" | "chainId">, native: Token): Known {
+  // Another network may have another token at the same address.
+  const here = [...quote.inputs, ...quote.outputs].filter(({ token }) => token.chainId === quote.chainId);
+  const refs: { address: string; symbol: string | null; decimals: number }[] = here.map(({ token }) => token);
   return (address) => {
     const found = [...refs, native].find((each) => each.address.toLowerCase() === address.toLowerCase());
     return found ? { symbol: plain(found.symbol, 16) || short(found.address), decimals: found.decimals } : null;

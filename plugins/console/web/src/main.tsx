@@ -10,6 +10,7 @@ import { Portfolio } from "./portfolio.js";
 import { Providers } from "./providers.js";
 import { Swap } from "./swap.js";
 import { plain } from "./text.js";
+import { Transfers, useTransfers } from "./transfers.js";
 import { Vaults } from "./vaults.js";
 import { discover, testWallets, type Choice } from "./wallets.js";
 
@@ -40,6 +41,7 @@ function Console() {
   const visited = useRef(new Set<string>());
   visited.current.add(shown);
   const isOnline = useOnline();
+  const { transfers, add, remove } = useTransfers();
   useEffect(() => discover((choice) => setFound((before) => (before.some(({ id }) => id === choice.id) ? before : [...before, choice]))), []);
   const choices = useMemo(() => [...found, ...testWallets((networks ?? []).map(({ chainId }) => chainId))], [found, networks]);
   const usable = choices.filter((choice) => network !== null && choice.signsFor(network.chainId));
@@ -90,7 +92,9 @@ function Console() {
           // They stay where another page is shown, so that what came of an operation is not lost.
           <>
             <div hidden={shown !== "swap"}>
-              <Swap key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
+              <Swap key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} networks={networks!} onTransfer={add} />
+              {/* Outside, because another network or wallet starts the form anew. */}
+              <Transfers client={client} networks={networks!} transfers={transfers} onRemove={remove} />
             </div>
             {visited.current.has("pools") && (
               <div hidden={shown !== "pools"}>

@@ -35,16 +35,17 @@ export function Issues({ issues, known }: { issues: readonly Schemas["Issue"][] 
   );
 }
 
-/** `amount` shows what a provider offers. */
-export function Attempts({ quote, amount }: { quote: Quote; amount: (value: bigint) => string }) {
+/** `amount` shows what a provider pays, and `taken` what it takes where the output is exact. */
+export function Attempts({ quote, amount, taken }: { quote: Quote; amount: (value: bigint) => string; taken?: (value: bigint) => string }) {
   const attempts = quote.attempts ?? [];
   return (
     <details>
       <summary>All {attempts.length} providers that were asked</summary>
       <ul>
-        {attempts.map(({ provider, outcome, amountOut, reason }) => (
-          <li key={provider}>{`${plain(provider)}: ${plain(outcome)}${amountOut === null ? "" : `, ${amount(amountOut)}`}${reason ? ` (${plain(reason)})` : ""}`}</li>
-        ))}
+        {attempts.map(({ provider, outcome, amountOut, amountIn, reason }) => {
+          const offer = taken ? (amountIn == null ? "" : `, takes ${taken(amountIn)}`) : amountOut === null ? "" : `, ${amount(amountOut)}`;
+          return <li key={provider}>{`${plain(provider)}: ${plain(outcome)}${offer}${reason ? ` (${plain(reason)})` : ""}`}</li>;
+        })}
       </ul>
     </details>
   );

@@ -1,17 +1,28 @@
 // The steps of an operation: quote, what is signed, sending, and what came of it. All pages that change something have these.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Action, ActOptions, Answer, Quote } from "../../../../clients/typescript/src/index.js";
+import { checkMessages, type Action, type ActOptions, type Atomicity, type Quote, type SentTransaction } from "../../../../clients/typescript/src/index.js";
 import { Failure } from "./failure.js";
 import type { PageProps } from "./page.js";
-import { Receipt } from "./receipt.js";
+import { batchReport, partsReport, Receipt, type Report } from "./receipt.js";
 import { Signing } from "./signing.js";
 import type { Token } from "./token_field.js";
 
 export interface Done<Q extends Quote> {
-  report: Answer<"submitTransactionHash">;
+  report: Report;
   quote: Q;
 }
+
+/** How the transactions of an action go out. */
+interface Sending {
+  /** What the wallet says of batches. */
+  atomicity: Atomicity;
+  asBatch: boolean;
+  /** Whether the person accepts that the parts of several providers go one by one. */
+  takesParts: boolean;
+}
+
+const ONE_BY_ONE: Sending = { atomicity: "unsupported", asBatch: false, takesParts: false };
 
 export interface Operation<Q extends Quote> {
   /** What the page waits for, in words; empty where it waits for nothing. */
@@ -22,6 +33,8 @@ export interface Operation<Q extends Quote> {
   done: Done<Q> | null;
   consents: boolean;
   setConsents: (consents: boolean) => void;
+  sending: Sending;
+  setSending: (sending: Sending) => void;
   /** Drops the quote, and the answer to what is asked: the request is another one. */
   forget: () => void;
   /** Asks the wallet for its account, and for the quote of that account. */
@@ -30,14 +43,22 @@ export interface Operation<Q extends Quote> {
   send: () => void;
 }
 
+export interface OperationOptions<Q extends Quote> {
+  /** Whether permits are signed in the place of approvals, where the token takes them (EIP-2612). */
+  offerPermits?: boolean;
+  /** Told of the last transaction as soon as it is out. */
+  onSent?: (sent: SentTransaction, action: Action<Q>) => void;
+}
+
 /** `act` is the client's for the quote. `onDone` gets each transaction that is in a block. */
-export function useOperation<Q extends Quote>({ client, wallet, onSending }: PageProps, act: (quote: Q, options: ActOptions) => Promise<Action<Q>>, onDone?: (done: Done<Q>) => void): Operation<Q> {
+export function useOperation<Q extends Quote>({ client, wallet, onSending }: PageProps, act: (quote: Q, options: ActOptions) => Promise<Action<Q>>, onDone?: (done: Done<Q>) => void, options: OperationOptions<Q> = {}): Operation<Q> {
   const [account, setAccount] = useState("");
   const [busy, setBusy] = useState("");
   const [failure, setFailure] = useState<unknown>(null);
   const [quote, setQuote] = useState<Q | null>(null);
   const [action, setAction] = useState<Action<Q> | null>(null);
   const [consents, setConsents] = useState(false);
+  const [sending, setSending] = useState<Sending>(ONE_BY_ONE);
   const [done, setDone] = useState<Done<Q> | null>(null);
   // What is asked now. An answer to an earlier question is not shown.
   const asked = useRef(0);
@@ -50,6 +71,7 @@ export function useOperation<Q extends Quote>({ client, wallet, onSending }: Pag
     setDone(null);
     setFailure(null);
     setConsents(false);
+    setSending(ONE_BY_ONE);
     setBusy("");
   };
 
@@ -84,15 +106,25 @@ export function useOperation<Q extends Quote>({ client, wallet, onSending }: Pag
   const review = () =>
     void carryOut("Building the transactions and simulating them…", async (isAsked) => {
       const acknowledge = quote!.acknowledgementNeeded.map(({ code }) => code) as ("high_price_impact" | "opaque_calldata")[];
-      const found = await act(quote!, acknowledge.length ? { acknowledge } : {});
-      if (isAsked()) setAction(found);
+      const found = await act(quote!, { ...(acknowledge.length ? { acknowledge } : {}), ...(options.offerPermits ? { offerPermits: true } : {}) });
+      checkMessages(found as Action);
+      // Only the wallet of somebody who wants to send several transactions is asked.
+      const atomicity = found.transactions.length > 1 ? await wallet!.atomic(found.chainId) : "unsupported";
+      if (!isAsked()) return;
+      // An upgrade of the account is nothing to do unasked.
+      setSending({ atomicity, asBatch: atomicity === "supported", takesParts: false });
+      setAction(found);
     });
 
   const send = async () => {
     onSending(true);
     await carryOut("Signing and sending…", async (isAsked) => {
-      const sent = await client.send(action!, await wallet!.open(action!, client));
-      const report = await client.transactions.report(sent);
+      const last = action!.steps.at(-1)!.txId;
+      const tell = (sent: SentTransaction) => sent.txId === last && options.onSent?.(sent, action!);
+      const sent = await client.send(action! as Action, await wallet!.open(action! as Action, client), { asBatch: sending.asBatch, withoutBatch: sending.takesParts && !sending.asBatch, onSent: tell });
+      if (sent.batch !== null) tell(sent);
+      const inParts = action!.parts !== null;
+      const report = sent.batch !== null ? await batchReport(sent, quote!) : inParts ? await partsReport(client, sent) : await client.transactions.report(sent);
       if (!isAsked()) return;
       const found = { report, quote: quote! };
       setDone(found);
@@ -103,7 +135,7 @@ export function useOperation<Q extends Quote>({ client, wallet, onSending }: Pag
     onSending(false);
   };
 
-  return { busy, failure, quote, action, done, consents, setConsents, forget, ask, review, send: () => void send() };
+  return { busy, failure, quote, action, done, consents, setConsents, sending, setSending, forget, ask, review, send: () => void send() };
 }
 
 interface Given<Q extends Quote> {
@@ -134,11 +166,36 @@ export function Steps<Q extends Quote>({ operation, native, review }: Given<Q>) 
       )}
       {quote && action && (
         <>
-          <Signing action={action} quote={quote} native={native} />
-          <button type="button" class="main" data-part="send" disabled={busy !== "" || action.simulation.status === "reverted"} onClick={operation.send}>{action.transactions.length > 1 ? "Approve and send" : "Send"}</button>
+          <Signing action={action as Action} quote={quote} native={native} />
+          <Send operation={operation} action={action as Action} />
         </>
       )}
       {done && <Receipt {...done} />}
+    </>
+  );
+}
+
+function Send<Q extends Quote>({ operation, action }: { operation: Operation<Q>; action: Action }) {
+  const { busy, sending, setSending } = operation;
+  const { atomicity, asBatch, takesParts } = sending;
+  const isBroken = action.parts !== null && !asBatch;
+  const signs = action.permitOffers.length + action.signatures.length > 0;
+  const title = asBatch ? "Send all as one" : signs ? "Sign and send" : action.transactions.length > 1 ? "Approve and send" : "Send";
+  return (
+    <>
+      {atomicity !== "unsupported" && (
+        <label class="consent">
+          <input type="checkbox" disabled={busy !== ""} checked={asBatch} onChange={(event) => setSending({ ...sending, asBatch: event.currentTarget.checked })} />
+          {` All transactions as one, all or nothing${atomicity === "ready" ? ": your wallet will first ask you to upgrade the account" : ""}`}
+        </label>
+      )}
+      {isBroken && (
+        <label class="consent">
+          <input type="checkbox" disabled={busy !== ""} checked={takesParts} onChange={(event) => setSending({ ...sending, takesParts: event.currentTarget.checked })} />
+          {" Send the parts one by one. If a later one fails, the earlier ones stand, and I have the tokens between them"}
+        </label>
+      )}
+      <button type="button" class="main" data-part="send" disabled={busy !== "" || action.simulation.status === "reverted" || (isBroken && !takesParts)} onClick={operation.send}>{title}</button>
     </>
   );
 }

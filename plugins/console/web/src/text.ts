@@ -37,3 +37,13 @@ export function usd(value: number | null): string {
 
 /** A yearly rate that is given as a fraction. */
 export const rate = (fraction: number | null): string => (fraction === null ? "not known" : `${(fraction * 100).toFixed(2)} %`);
+
+/** A time in Unix seconds, in the reader's zone. */
+export const dateOf = (seconds: number): string => new Date(seconds * 1_000).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+/** What was received less what was quoted, in basis points of the quote; a part of one counts as a whole one to the reader's disadvantage. */
+export function againstQuote(got: bigint, quoted: bigint): string {
+  if (quoted === 0n) return "not known";
+  const scaled = (got - quoted) * 10_000n;
+  return `${scaled / quoted - (scaled < 0n && scaled % quoted !== 0n ? 1n : 0n)} basis points`;
+}

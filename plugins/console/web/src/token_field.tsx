@@ -1,9 +1,11 @@
 // The choice of a token: a search, and what marks its results.
 import { useEffect, useId, useState } from "preact/hooks";
+import { erc20Abi, isAddress, type Hex } from "viem";
 import { ZERO_ADDRESS } from "../../../../clients/typescript/src/comparing.js";
 import type { Answer, Quoteway } from "../../../../clients/typescript/src/index.js";
 import type { NetworkRow } from "./page.js";
 import { isUnusual, plain, short } from "./text.js";
+import { nodeOf } from "./wallets.js";
 
 type Row = Answer<"listTokens">["data"][number];
 
@@ -33,6 +35,15 @@ const tokensOf = (rows: Row[], chainId: number): Token[] =>
 
 export const nativeOf = (network: NetworkRow): Token => ({ ...network.nativeCurrency, symbol: plain(network.nativeCurrency.symbol, 16), name: plain(network.nativeCurrency.name), address: ZERO_ADDRESS, warning: null });
 
+/** A token that no list has, as its contract describes itself. None where there is no token at the address. */
+async function unlisted(chainId: number, address: string): Promise<Token[]> {
+  const read = (functionName: "symbol" | "name" | "decimals") => nodeOf(chainId).readContract({ address: address as Hex, abi: erc20Abi, functionName });
+  // Some old tokens have no text that can be read; without decimals nothing can be counted.
+  const [decimals, symbol, name] = await Promise.all([read("decimals"), read("symbol").catch(() => ""), read("name").catch(() => "")]).catch(() => [null]);
+  if (typeof decimals !== "number") return [];
+  return [{ address, decimals, symbol: plain(String(symbol), 16), name: plain(String(name)), warning: "in no list" }];
+}
+
 interface Given {
   label: string;
   client: Quoteway;
@@ -58,8 +69,10 @@ export function TokenField({ label, client, network, value, onChoose }: Given) {
         const native = nativeOf(network);
         const isAsked = `${native.symbol} ${native.name}`.toLowerCase().includes(text.toLowerCase());
         const listed = tokensOf(page.data, network.chainId).filter(({ address }) => address !== ZERO_ADDRESS);
+        const others = listed.length === 0 && isAddress(text) ? await unlisted(network.chainId, text) : [];
+        if (ending.signal.aborted) return;
         setProblem("");
-        setFound(isAsked ? [native, ...listed] : listed);
+        setFound(isAsked ? [native, ...listed] : [...listed, ...others]);
       } catch (error) {
         if (!ending.signal.aborted) setProblem(plain((error as Error).message, 200));
       }
@@ -89,7 +102,7 @@ export function TokenField({ label, client, network, value, onChoose }: Given) {
           </label>
           {problem && <p role="alert">{problem}</p>}
           {!problem && found === null && <p role="status">Searching…</p>}
-          {found?.length === 0 && <p role="status">No token is found. Paste its address to use one that is in no list.</p>}
+          {found?.length === 0 && <p role="status">No token is found. Paste its whole address to use one that is in no list.</p>}
           <ul>
             {found?.map((token) => (
               <li key={token.address}>

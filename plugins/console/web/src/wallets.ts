@@ -1,7 +1,7 @@
 // Wallets: those that the browser's extensions announce (EIP-6963), and anvil's public test accounts on the devnet.
 import { createPublicClient, createWalletClient, custom, http, type EIP1193Provider, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import type { Action, Quoteway, Wallet } from "../../../../clients/typescript/src/index.js";
+import { atomicityOf, walletBatches, type Action, type Atomicity, type Quoteway, type Wallet } from "../../../../clients/typescript/src/index.js";
 import { viemWallet } from "../../../../clients/typescript/src/viem.js";
 
 /** The chains whose coins are worth nothing: only there the test accounts sign. */
@@ -21,11 +21,14 @@ export interface Choice {
   signsFor(chainId: number): boolean;
   /** Asks for the account. Rejects where the person refuses. */
   address(): Promise<string>;
+  /** Whether it carries out several transactions as one (EIP-5792). */
+  atomic(chainId: number): Promise<Atomicity>;
   /** The wallet for one action. */
   open(action: Action, client: Quoteway): Promise<Wallet>;
 }
 
-const nodeOf = (chainId: number) => createPublicClient({ transport: http(`${location.origin}/v2/rpc/${chainId}`), pollingInterval: 500 });
+/** The gateway's own node of a chain. */
+export const nodeOf = (chainId: number) => createPublicClient({ transport: http(`${location.origin}/v2/rpc/${chainId}`), pollingInterval: 500 });
 
 function testWallet(key: Hex, index: number): Choice {
   const account = privateKeyToAccount(key);
@@ -35,6 +38,7 @@ function testWallet(key: Hex, index: number): Choice {
     isTest: true,
     signsFor: (chainId) => DEVNET_CHAINS.has(chainId),
     address: async () => account.address,
+    atomic: async () => "unsupported",
     open: async (action, client) => {
       const { chainId } = action;
       if (!DEVNET_CHAINS.has(chainId)) throw new Error(`Test accounts sign for the devnet alone, not for chain ${chainId}.`);
@@ -78,6 +82,7 @@ function injectedWallet({ info, provider }: Announced): Choice {
     isTest: false,
     signsFor: () => true,
     address: account,
+    atomic: async (chainId) => atomicityOf(walletBatches(await account(), (method, params) => provider.request({ method, params } as never)), chainId),
     open: async (action) => {
       const wallet = createWalletClient({ account: await account(), transport: custom(provider) });
       if ((await wallet.getChainId()) !== action.chainId) await wallet.switchChain({ id: action.chainId });
