@@ -19,8 +19,9 @@ import orjson
 from quoteway.config.loading import redacted
 from quoteway.engine.gateway import Gateway
 from quoteway.engine.quote_tokens import KeyRing
-from quoteway.host.recording import Key, Outcome, Recording, Span
+from quoteway.host.recording import Key, Outcome, Recording
 from quoteway.host.redaction import Redaction
+from quoteway.host.spans import Span
 from quoteway.models import Capability, TokenRows
 from quoteway.networks import Network
 

@@ -10,7 +10,8 @@ from urllib.parse import urlsplit
 import aiohttp
 from aiohttp.streams import AsyncStreamIterator, StreamReader
 
-from quoteway.host.recording import Recorder, current_recording, span
+from quoteway.host.recording import Recorder, current_recording
+from quoteway.host.spans import span
 from quoteway.networks import Network
 from quoteway.telemetry.tracing import outgoing_traces
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.host.call_records import CallRecord, MethodCalls, method_calls
 from quoteway.host.outcomes import CAUSED_BY_REQUESTS, Outcome, is_sound
-from quoteway.host.recording import span
 from quoteway.host.running_call import RunningCall, result_of, run
+from quoteway.host.spans import span
 from quoteway.models import Capability
 from quoteway.providers import Provider
 

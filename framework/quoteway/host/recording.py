@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 import orjson
 from cachetools import LRUCache
@@ -21,6 +21,7 @@ from cachetools import LRUCache
 from quoteway.errors import GatewayError, RpcError
 from quoteway.evm import batch
 from quoteway.evm.chain import Forward
+from quoteway.host.spans import Span, current_spans, span
 from quoteway.models import Read
 from quoteway.networks import Network
 
@@ -42,8 +43,6 @@ _BLOCK_AT: Mapping[str, int] = {
     BATCHED: 1,
 }
 """The place of the block among the parameters of a method."""
-MOST_SPANS = 2_000
-"""How many spans of one request are kept."""
 MOST_SECRETS = 1_000
 """How many credentials that plugins sent are remembered."""
 MOST_BLOCKS = 4
@@ -87,55 +86,12 @@ class Recording:
     is_over: bool = False
 
 
-@dataclass(slots=True)
-class Span:
-    """A part of a recorded request: a call of a provider, a read of a chain, or an exchange over HTTP.
-
-    ``parent`` is the place of the span that this one is a part of; None: the request itself. Times are
-    seconds of the monotonic clock; ``ended_s`` is None while it goes on. ``outcome`` is what came of it, and
-    ``read`` the place of the outcome among the recording's own.
-    """
-
-    parent: int | None
-    kind: Literal["call", "upstream", "read", "exchange"]
-    name: str
-    began_s: float
-    ended_s: float | None = None
-    outcome: str | None = None
-    read: int | None = None
-
-
 _current: ContextVar[Recording | None] = ContextVar("quoteway_recording", default=None)
-_span: ContextVar[int | None] = ContextVar("quoteway_span", default=None)
 
 
 def current_recording() -> Recording | None:
     """Returns the recording of the request that the current task works for; None when it is not recorded."""
     return _current.get()
-
-
-@contextlib.contextmanager
-def span(kind: Literal["call", "upstream", "read", "exchange"], name: str) -> Iterator[Span | None]:
-    """Times what happens inside, as a part of the current request; yields None when that is not recorded.
-
-    What raises has the outcome ``failed``, what is cancelled ``given_up``, unless one was set.
-    """
-    recording = _current.get()
-    if recording is None or recording.is_over or len(recording.spans) >= MOST_SPANS:
-        yield None
-        return
-    begun = Span(_span.get(), kind, name, time.monotonic())
-    recording.spans.append(begun)
-    mark = _span.set(len(recording.spans) - 1)
-    try:
-        yield begun
-    except BaseException as error:
-        given_up = isinstance(error, asyncio.CancelledError)
-        begun.outcome = begun.outcome or ("given_up" if given_up else "failed")
-        raise
-    finally:
-        begun.ended_s = time.monotonic()
-        _span.reset(mark)
 
 
 def note_body(raw: bytes) -> None:
@@ -168,6 +124,8 @@ class Recorder:
     def begin(self, request_id: str, method: str, path: str) -> tuple[Recording, Token[Recording | None]]:
         """Records for the current task and those that it starts, until ``finish``."""
         recording = Recording(request_id, method, path, self._clock())
+        if (spans := current_spans()) is not None:
+            recording.spans = spans.rows
         return recording, _current.set(recording)
 
     def finish(

@@ -12,7 +12,7 @@ from quoteway.deadlines import ends_at_s as call_ends_at_s
 from quoteway.errors import GatewayError
 from quoteway.host.call_records import CallRecord
 from quoteway.host.outcomes import NO_ROUTE_REASONS, Outcome, is_sound
-from quoteway.host.recording import span
+from quoteway.host.spans import span
 from quoteway.providers import Provider
 
 log = logging.getLogger("quoteway.host.provider_calls")

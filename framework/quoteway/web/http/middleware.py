@@ -13,15 +13,16 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import web
 from multidict import MultiMapping
 
 from quoteway.config.model import Config
+from quoteway.engine.provider_sets import limit_providers
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
 from quoteway.host.recording import Recorder
+from quoteway.host.spans import begin_spans, end_spans
 from quoteway.telemetry.tracing import continue_trace, traceparent
 from quoteway.web.http.api_keys import ApiKey, ApiKeys
 from quoteway.web.http.cache import ALWAYS, CatalogCache, Rendered, respond
@@ -31,6 +32,7 @@ from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import Metrics
 from quoteway.web.http.operation import CALLER, COUNTED, KEY, PROVIDER, REQUEST_ID, Group, Operation
 from quoteway.web.http.origins import Hosts, Origins, is_local
+from quoteway.web.http.request_traces import NOTHING_TOLD, RequestTraces, Told
 
 if TYPE_CHECKING:
     from quoteway.web.http.light import LightPath
@@ -46,28 +48,6 @@ _SAFE_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:/+=-]{0,127}")
 _request_ids = random.Random()  # noqa: S311
 
 _EXPOSED = "X-Request-ID, ETag, RateLimit, RateLimit-Policy, Retry-After"
-
-
-@dataclass(slots=True)
-class Told:
-    """What the access log says of a request beside its route and status: the provider of the quote or
-    action, the caller's API key by its name, and the error. Addresses are not logged.
-    """
-
-    provider: str | None = None
-    caller: str | None = None
-    error: GatewayError | None = None
-
-    def members(self) -> dict[str, str]:
-        """Returns what there is to say."""
-        found = {"provider": self.provider, "caller": self.caller}
-        if self.error is not None:
-            found["code"] = self.error.code
-            found["reason"] = self.error.reason and self.error.reason.value
-        return {name: text for name, text in found.items() if text}
-
-
-NOTHING_TOLD = Told()
 
 
 class Middleware:
@@ -86,7 +66,7 @@ class Middleware:
         self._direct: tuple[str, Next, Callable[[web.Request, str], None]] | None = None
         self.sockets: dict[Any, Group] = {}
         """Handlers that upgrade to WebSocket, with their rate limit. They have no deadline."""
-        self.keys = ApiKeys(config.auth)
+        self.keys = ApiKeys(config.auth, config.limits.tiers)
         tiers = {key.caller: key.tier for key in self.keys if key.tier is not None}
         self.limiter = None
         if config.limits.enabled:
@@ -96,6 +76,7 @@ class Middleware:
         """What answers some requests before aiohttp makes anything of them."""
         self.metrics = metrics
         metrics.load.limiter, metrics.load.cache = self.limiter, cache
+        self.traces = RequestTraces(config.operator.requests)
         self._recorder = recorder
         self._cache = cache
         self._revision = revision
@@ -151,9 +132,14 @@ class Middleware:
         trace = continue_trace(headers.get("traceparent"))
         # Also when None: one task serves all requests of a connection, and the last one may have had a trace.
         traceparent.set(trace)
-        recorded = None
-        if self._recorder is not None and operation is not None and operation.group != "rpc":
-            recorded = self._recorder.begin(request_id, request.method, request.path_qs)
+        if self.keys:
+            limit_providers(None)
+        recorded = spanned = None
+        if operation is not None and operation.group != "rpc":
+            if self._recorder is not None or (self.traces.most and _is_traced(operation, source)):
+                spanned = begin_spans()
+            if self._recorder is not None:
+                recorded = self._recorder.begin(request_id, request.method, request.path_qs)
         group = operation.group if operation is not None else self.sockets.get(source, "catalog")
         key: ApiKey | None = None
         failed: GatewayError | None = None
@@ -179,8 +165,10 @@ class Middleware:
                             # address alone keeps answers independent of how near a wrong key is.
                             counted = Counted(self.limiter, "wrong_keys", self.callers.of(request))
                             await counted.take()
-                        raise _without_key(key)
+                        raise without_key(key)
                     caller = key.caller if key is not None else self.callers.at(request.remote, headers)
+                    if key is not None and key.providers is not None:
+                        limit_providers(key.providers)
                     if operation.streams if operation is not None else source in self.sockets:
                         request[CALLER] = caller
                         if key is not None:
@@ -206,6 +194,8 @@ class Middleware:
                 body = response.body if isinstance(response, web.Response) else None
                 status = 0 if response is None else response.status
                 self._recorder.finish(*recorded, status, body if isinstance(body, bytes) else None)
+            if spanned is not None:
+                end_spans(*spanned)
         if operation is not None and operation.group != "rpc" and isinstance(response, web.Response):
             compress(headers, response)
         self.complete(response, request_id, counted, trace)
@@ -213,6 +203,8 @@ class Middleware:
         # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
         route = operation.path if operation is not None else _route(request)
         told = Told(request.get(PROVIDER), None if key is None else key.caller, failed)
+        if spanned is not None and operation is not None and _is_traced(operation, source):
+            self.traces.add(request_id, started, spanned[0], request.method, route, response.status, told)
         self.answered(route, request.method, response.status, started, request_id, trace, told)
         return response
 
@@ -306,13 +298,18 @@ class Middleware:
 MIDDLEWARE: web.AppKey[Middleware] = web.AppKey("middleware", Middleware)
 
 
-def _without_key(key: ApiKey | None) -> Unauthorized:
+def without_key(key: ApiKey | None) -> Unauthorized:
     """The error of a request without a valid key; ``key`` is one that has expired."""
     text = "Send an API key: Authorization: Bearer <key>."
     if key is not None and key.ends_at is not None:
         ended = datetime.datetime.fromtimestamp(key.ends_at, datetime.UTC).isoformat(timespec="seconds")
         text = f"This API key expired at {ended}. Ask the operator for a new one."
     return Unauthorized(text, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _is_traced(operation: Operation, source: Next | Rendered) -> bool:
+    """Whether operators see a request: an answer that is sent again calls nobody, and a stream lasts."""
+    return not isinstance(source, Rendered) and not operation.streams
 
 
 def _route(request: web.Request) -> str:
