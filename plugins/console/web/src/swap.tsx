@@ -1,6 +1,7 @@
 // The page of a swap: amount and tokens, then the steps of the operation.
 import { useState } from "preact/hooks";
 import { toUnits, type SwapQuote } from "../../../../clients/typescript/src/index.js";
+import { CopyAs } from "./copy_as.js";
 import { checkDecimals } from "./known.js";
 import { Steps, useOperation } from "./operation.js";
 import type { PageProps } from "./page.js";
@@ -42,6 +43,7 @@ export function Swap(props: PageProps) {
         </fieldset>
       </form>
       <Steps operation={operation} native={native} review={(quote) => <Review quote={quote} native={native} />} />
+      <CopyAs of={["/v2/swaps"]} />
     </>
   );
 }
