@@ -26,7 +26,7 @@ async def open_operator(page):
 
 async def quote_once(url, request_id):
     """Asks until there is a quote: on a busy machine the first ones come too late."""
-    body = {"network": "devnet", "fromToken": "native", "amount": "1000000", "address": ACCOUNT}
+    body = {"network": "devnet", "fromToken": "native", "amount": str(10**18), "address": ACCOUNT}
     body["toToken"] = await address_of(url, "USDC")
     async with aiohttp.ClientSession() as session, asyncio.timeout(300):
         while True:
