@@ -41,6 +41,9 @@ TYPESCRIPT_CLIENT := clients/typescript/dist/index.js
 # The static files of the console, which its distribution contains.
 CONSOLE := plugins/console/src/quoteway_console/static/index.html
 
+# The documentation as pages of the console, made of the Markdown files.
+DOCS_SITE := plugins/console/src/quoteway_console/static/docs/index.html
+
 # More options of pytest for `make test` and `make test-all`.
 OPTIONS :=
 
@@ -92,12 +95,16 @@ $(CONSOLE): plugins/console/web/node_modules/.package-lock.json $(wildcard plugi
 	@echo "Building the console..."
 	@cd plugins/console/web && node build.js
 
-prepare: $(TOOLS) $(COMPILERS) $(CLIENTS) $(TYPESCRIPT_CLIENT) $(CONSOLE)  ## install and fetch everything that the tests need; they work offline afterwards
+$(DOCS_SITE): $(INSTALLED) $(CONSOLE) docs/render.py $(wildcard *.md docs/*.md docs/*/*.md docs/*/*/*.md)
+	@echo "Rendering the documentation..."
+	@$(BIN)/python docs/render.py plugins/console/src/quoteway_console/static
+
+prepare: $(TOOLS) $(COMPILERS) $(CLIENTS) $(TYPESCRIPT_CLIENT) $(DOCS_SITE)  ## install and fetch everything that the tests need; they work offline afterwards
 	@$(BIN)/quoteway devnet --prepare
 	@$(BIN)/python -m quoteway_devnet.packages
 	@$(BIN)/python tests/smart_accounts.py
 
-run: $(INSTALLED) $(CONSOLE)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
+run: $(INSTALLED) $(DOCS_SITE)  ## serve on 127.0.0.1:8080 over two local chains with the real contracts
 	@$(BIN)/quoteway serve
 
 demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quote, sign, execute, compare
@@ -117,7 +124,7 @@ test-random: prepare  ## the property tests with new random examples; what fails
 test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's but the slow ones beside the core alone (tox)
 	@$(BIN)/tox run-parallel --parallel 2 --parallel-no-spinner
 
-test-wheels: $(TOOLS) $(CONSOLE)  ## build the wheels, install them in a new environment and make a swap with them; carry out the steps of deploy/Dockerfile
+test-wheels: $(TOOLS) $(DOCS_SITE)  ## build the wheels, install them in a new environment and make a swap with them; carry out the steps of deploy/Dockerfile
 	@$(BIN)/python tests/wheels.py
 	@$(BIN)/python tests/image.py
 
@@ -133,7 +140,7 @@ check: $(TOOLS) plugins/console/web/node_modules/.package-lock.json  ## lint, ty
 	@$(BIN)/python $(PYTHON_CLIENT)/generate.py --check
 	@$(BIN)/python docs/compatibility.py
 
-console: $(CONSOLE)  ## build the web interface, which `make run` shows and wheels contain
+console: $(DOCS_SITE)  ## build the web interface with the documentation, which `make run` shows and wheels contain
 
 lock: $(TOOLS)  ## pin what the pyproject.toml files need, with hashes, in locks/; OPTIONS=--upgrade takes the newest versions
 	@$(BIN)/python locks/write.py $(OPTIONS)
@@ -141,7 +148,7 @@ lock: $(TOOLS)  ## pin what the pyproject.toml files need, with hashes, in locks
 audit: $(RELEASE)  ## ask the advisory database of Python packages about every locked version
 	@for lock in locks/*.txt; do echo "$$lock:"; $(BIN)/pip-audit --strict --disable-pip --require-hashes -r $$lock || exit 1; done
 
-release: $(RELEASE) $(CONSOLE)  ## cut the changelog; then build the wheels and sdists in dist/, check them, and write the bill of materials
+release: $(RELEASE) $(DOCS_SITE)  ## cut the changelog; then build the wheels and sdists in dist/, check them, and write the bill of materials
 	@$(BIN)/python -m release
 
 docs: $(TOOLS) clients/typescript/node_modules/.package-lock.json  ## write the generated reference pages, and the types of the clients, anew

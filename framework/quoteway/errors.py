@@ -95,6 +95,8 @@ class Reason(StrEnum):
     """The nodes of the network answered differently."""
     BEHIND = "behind"
     """The nodes do not have the block that the request asks for yet."""
+    PROVIDER_NOT_ALLOWED = "provider_not_allowed"
+    """The caller's API key gets no quotes and actions of the provider."""
     CAPABILITY_DISABLED = "capability_disabled"
     """No enabled provider serves this."""
     RELAY_UNSUPPORTED = "relay_unsupported"

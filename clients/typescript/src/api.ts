@@ -9,7 +9,7 @@ export interface paths {
         };
         /**
          * Providers, and why one is not enabled
-         * @description Made at each request: how the calls of each provider did in the worker that answers, and for one that is not enabled the reason.
+         * @description Made at each request: how the calls of each provider did in the worker that answers, and for one that is not enabled the reason. With an API key that is limited to some providers, of those that quote only these.
          */
         get: operations["listProviders"];
         put?: never;

@@ -140,6 +140,12 @@ def slug() -> fields.String:
     return matching(r"[a-z0-9]+(-[a-z0-9]+)*\Z", error)
 
 
+def provider_ids() -> Listing:
+    error = 'no provider id: expected one of GET /v2/providers such as "uniswap"'
+    each = matching(r"[a-z0-9][a-z0-9+-]{0,63}\Z", error)
+    return Listing(each, validate=validate.Length(1, 256), allow_none=True)
+
+
 def proxy(value: str) -> None:
     try:
         ipaddress.ip_network(value)

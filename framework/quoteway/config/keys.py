@@ -19,6 +19,10 @@ MIN_API_KEY_BITS = 112
 more."""
 
 
+OPERATOR_TIER = "operator"
+"""The tier whose keys open what is for operators alone."""
+
+
 class MomentField(fields.Field[datetime.datetime]):
     """A moment with its offset from UTC, as TOML has it, or text of the same form."""
 
@@ -58,10 +62,18 @@ class NamedKey:
     )
     key: Secret | None = setting(api_key_field(), "The key itself, by reference.", None)
     tier: str | None = setting(
-        kinds.slug(), "Its limits: a name of `[limits.tiers]`; unset: `[limits]`.", None
+        kinds.slug(),
+        "Its limits: a name of `[limits.tiers]`; unset: `[limits]`. A key of the tier `operator`, which "
+        "needs no limits of its own, also opens what is for operators, at `/operator/`.",
+        None,
     )
     expires: datetime.datetime | None = setting(
         MomentField(), "Moment from which it is refused, such as `2027-01-31T00:00:00Z`; unset: never.", None
+    )
+    providers: tuple[str, ...] | None = setting(
+        kinds.provider_ids(),
+        "Ids of the providers whose quotes and actions it gets; unset: all. Those of its tier limit it too.",
+        None,
     )
 
 

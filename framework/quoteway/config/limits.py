@@ -6,17 +6,34 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from quoteway.config import fields as kinds
-from quoteway.config.fields import Table, flag, setting
+from quoteway.config.fields import Table, flag, integer, setting
 from quoteway.secrets import Secret
 
 
 @dataclass(frozen=True, slots=True)
 class TierConfig:
-    """The limits of the API keys of one tier: `[limits.tiers.<name>]`. Unset: as in `[limits]`."""
+    """The limits of the API keys of one tier: `[limits.tiers.<name>]`. Unset: as in `[limits]`, `[sockets]`
+    and `[stream]`.
+    """
 
     quotes: str | None = setting(kinds.rate(), "Quotes and actions.", None)
     catalog: str | None = setting(kinds.rate(), "Lists, series and all other reads.", None)
     rpc: str | None = setting(kinds.rate(), "Calls of the JSON-RPC proxy.", None)
+    connections: int | None = setting(
+        integer(1, 100_000, allow_none=True),
+        "Open WebSocket connections of one key, in place of `sockets.connections_per_caller`.",
+        None,
+    )
+    streams: int | None = setting(
+        integer(1, 100_000, allow_none=True),
+        "Open streams of one key, in place of `stream.streams_per_caller`.",
+        None,
+    )
+    providers: tuple[str, ...] | None = setting(
+        kinds.provider_ids(),
+        "Ids of the providers whose quotes and actions its keys get; unset: all.",
+        None,
+    )
 
 
 @dataclass(frozen=True, slots=True)

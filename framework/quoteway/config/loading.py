@@ -28,8 +28,9 @@ from urllib.parse import urlsplit
 from marshmallow import ValidationError
 
 from quoteway.config.fields import Table, load_section
-from quoteway.config.keys import NamedKey
+from quoteway.config.keys import OPERATOR_TIER, NamedKey
 from quoteway.config.model import Config
+from quoteway.config.operator import EMBEDDED_REQUESTS, OperatorConfig
 from quoteway.errors import ConfigError
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
@@ -97,6 +98,8 @@ def load_config(
         config = replace(config, plugins=plugins)
     if "drain_s" not in tree.get("server", {}):
         config = replace(config, server=replace(config.server, drain_s=0.0))
+    if "requests" not in tree.get("operator", {}):
+        config = replace(config, operator=OperatorConfig(requests=EMBEDDED_REQUESTS))
     return replace(config, embedded=True, run_key=_run_key(environ))
 
 
@@ -110,7 +113,7 @@ def _check_keys(config: Config, path: Path | None) -> None:
     if len(set(digests)) != len(digests):
         raise ConfigError(f"{path or 'environment'}: auth.keys: two of the keys are the same one")
     for key in named:
-        if key.tier is not None and key.tier not in config.limits.tiers:
+        if key.tier is not None and key.tier not in (*config.limits.tiers, OPERATOR_TIER):
             hint = suggestion(key.tier, sorted(config.limits.tiers))
             text = (
                 f"auth.keys: {key.name} is of the tier {key.tier}, which [limits.tiers] does not have.{hint}"

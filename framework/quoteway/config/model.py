@@ -18,6 +18,7 @@ from quoteway.config.fields import Listing, Table, choice, flag, integer, second
 from quoteway.config.keys import AuthConfig, api_key_field
 from quoteway.config.limits import LimitsConfig
 from quoteway.config.network import NetworkConfig
+from quoteway.config.operator import OperatorConfig
 from quoteway.config.policy import PolicyConfig
 from quoteway.config.shared import SharedConfig
 from quoteway.config.stream import StreamConfig
@@ -351,6 +352,7 @@ class Config:
     limits: LimitsConfig = table(LimitsConfig)
     sockets: SocketsConfig = table(SocketsConfig)
     stream: StreamConfig = table(StreamConfig)
+    operator: OperatorConfig = table(OperatorConfig)
     quotes: QuotesConfig = table(QuotesConfig)
     actions: ActionsConfig = table(ActionsConfig)
     prices: PricesConfig = table(PricesConfig)

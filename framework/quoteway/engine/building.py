@@ -23,6 +23,7 @@ from quoteway.engine.fills import Fills
 from quoteway.engine.gas_costs import l1_fee_of
 from quoteway.engine.parts import total_legs, warnings_between
 from quoteway.engine.permits import NO_PERMITS, PermitChoice
+from quoteway.engine.provider_sets import check_usable
 from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.rehearsing import Part, Rehearsal
@@ -90,9 +91,10 @@ class Building:
         bytes. ``acknowledged`` codes (``guard.acknowledgements``) count like those in the quote.
 
         Raises ``InvalidRequest`` (``acknowledgement_required``, or for one of the signed ``permits``),
-        ``PolicyRefused``, ``ProviderUnavailable``, ``UpstreamError``
+        ``PolicyRefused``, ``ProviderNotAllowed``, ``ProviderUnavailable``, ``UpstreamError``
         (``price_moved``, ``unsafe_answer``, ``provider_error``, ``provider_timeout``, ``contract_missing``).
         """
+        check_usable(part.provider for part in sealed.parts or (sealed,))
         acknowledged = {*sealed.acknowledged, *acknowledged}
         acknowledgements.require(sealed.unacknowledged, acknowledged)
         block = await self._quoting.runtime.chain(sealed.request.chain_id).head()

@@ -17,6 +17,7 @@ from quoteway.engine.competition import Competition
 from quoteway.engine.custody import Custody
 from quoteway.engine.fills import Fills
 from quoteway.engine.joining import SwapThenBridge
+from quoteway.engine.provider_sets import warn_of_unknown
 from quoteway.engine.quote_tokens import KeyRing, Sealer
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.refreshing import Refreshing
@@ -197,6 +198,7 @@ class Gateway:
         self.ready = True
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")
+        warn_of_unknown(self.config, {entry.provider.id for entry in self.registry.providers})
         self.lists.warm()
         self.tokens.warm()
         self.missing.watch()

@@ -16,6 +16,7 @@ from dataclasses import replace
 from quoteway import models
 from quoteway.engine.limits import able, nobody_able
 from quoteway.engine.parts import total_gas, total_legs, warnings_between
+from quoteway.engine.provider_sets import usable
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.ranking import best, rank
 from quoteway.errors import GatewayError, UpstreamError
@@ -88,11 +89,11 @@ class SwapThenBridge(SwapProvider):
 
     def _swappers(self, chain_id: int) -> list[Provider]:
         found = self._quoting.registry.enabled(models.Capability.SWAP, chain_id)
-        return [provider for provider in found if provider is not self]
+        return usable(provider for provider in found if provider is not self)
 
     def _bridges(self, chain_id: int, to_chain_id: int) -> list[Provider]:
         found = self._quoting.registry.enabled(models.Capability.BRIDGE, chain_id)
-        return [bridge for bridge in found if to_chain_id in networks_of(bridge)]
+        return usable(bridge for bridge in found if to_chain_id in networks_of(bridge))
 
     async def quote(self, request: models.SwapRequest) -> models.Quote | None:
         """Returns the best combination of a swap and a transfer.

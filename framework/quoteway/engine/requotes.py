@@ -14,6 +14,7 @@ from weakref import WeakValueDictionary
 from quoteway import models
 from quoteway.engine.head_watch import HeadWatch
 from quoteway.engine.newest import Newest
+from quoteway.engine.provider_sets import ProviderSet, limited_to, provider_set
 from quoteway.engine.quoting import QuoteAnswer
 from quoteway.engine.refreshing import Refreshing
 from quoteway.errors import FieldError, GatewayError, InvalidRequest, ProviderUnavailable, Reason
@@ -42,7 +43,8 @@ class Requotes:
         self.count = 0
 
     def of(self, sealed: models.SealedQuote) -> Newest[AnswerOrError]:
-        """Returns the newest quotes of the request of a swap quote. All quotes of one request share them.
+        """Returns the newest quotes of the request of a swap quote. All quotes of one request share them,
+        for callers that may use the same providers: those of the current one.
 
         Raises ``InvalidRequest`` where the token does not hold the whole request, and ``ProviderUnavailable``
         when the network is not served.
@@ -54,30 +56,36 @@ class Requotes:
             refused = FieldError("quotes", Reason.CONFLICT, text)
             raise InvalidRequest(refused.sentence, reason=refused.reason, fields=[refused])
         self._heads.of(request.chain_id)
+        providers = provider_set()
         key = (
             request,
             sealed.refresh_terms,
             sealed.acknowledged,
             sealed.deadline,
             bool(sealed.parts),
+            providers,
         )
         found = self._of.get(key)
         if found is None:
-            found = self._of[key] = Newest("stream: quotes of a request", partial(self._quotes, sealed))
+            source = partial(self._quotes, sealed, providers)
+            found = self._of[key] = Newest("stream: quotes of a request", source)
         return found
 
-    async def _quotes(self, sealed: models.SealedQuote) -> AsyncIterator[AnswerOrError]:
+    async def _quotes(
+        self, sealed: models.SealedQuote, providers: ProviderSet
+    ) -> AsyncIterator[AnswerOrError]:
         async with contextlib.aclosing(self._heads.of(sealed.request.chain_id).follow()) as heads:
             async for head in heads:
                 began = time.monotonic()
-                yield head if isinstance(head, GatewayError) else await self._quote(sealed)
+                yield head if isinstance(head, GatewayError) else await self._quote(sealed, providers)
                 await asyncio.sleep(max(self._interval_s - (time.monotonic() - began), 0))
 
-    async def _quote(self, sealed: models.SealedQuote) -> AnswerOrError:
+    async def _quote(self, sealed: models.SealedQuote, providers: ProviderSet) -> AnswerOrError:
         async with self._turn:
             self.count += 1
             try:
-                return await self._refreshing.compare(sealed)
+                with limited_to(providers):
+                    return await self._refreshing.compare(sealed)
             except GatewayError as error:
                 return error
             except Exception:  # isolation border: the followers learn that there is no quote

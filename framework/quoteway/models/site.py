@@ -10,8 +10,9 @@ from pathlib import Path
 class Site:
     """Static files of a ``folder``: ``index.html`` is the page at ``/``, and names the others ``/site/...``.
 
-    ``hashed`` is the folder in it whose files are named by their content, so that browsers may keep them.
-    ``missing`` is the sentence that people read at ``/`` while there is no ``index.html``: how to get one.
+    Pages of documentation in the folder ``docs`` are at ``/docs/``. ``hashed`` is the folder in it whose
+    files are named by their content, so that browsers may keep them. ``missing`` is the sentence that people
+    read at ``/`` while there is no ``index.html``: how to get one.
     """
 
     folder: Path

@@ -23,6 +23,7 @@ from quoteway.web.http.middleware import MIDDLEWARE, Middleware
 from quoteway.web.http.operation import Call, Operation, get, require_ready
 from quoteway.web.http.plugin_routes import PluginRoutes
 from quoteway.web.http.protocol import replace_match
+from quoteway.web.http.siblings import Siblings
 from quoteway.web.http.site import site_routes
 from quoteway.web.resources import (
     activity,
@@ -46,6 +47,7 @@ from quoteway.web.resources import (
     vaults,
     wallet_value,
 )
+from quoteway.web.resources.operator import add_operator
 from quoteway.web.rpc.calls import RPC, RpcCalls
 from quoteway.web.rpc.sockets import PATH as SOCKET_PATH
 from quoteway.web.rpc.sockets import Sockets
@@ -107,8 +109,11 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app.on_shutdown.append(sockets.stop)
     app.router.add_route("*", "/x/{plugin}/{rest:.*}", plugin_routes(gateway))
     app.add_routes([*site_routes(gateway, root_handler()), keys_route(gateway), *health_routes(gateway)])
+    siblings = Siblings(gateway.config)
+    add_operator(app, gateway, siblings)
     if gateway.recorder is not None:
-        add_captures(app, gateway, gateway.recorder)
+        add_captures(app, gateway, gateway.recorder, siblings)
+    app.cleanup_ctx.append(siblings.serve)
     if gateway.config.server.metrics_port is None:
         app.router.add_get("/metrics", metrics_handler(gateway, metrics))
     else:

@@ -1,4 +1,4 @@
-// Builds the static files of the distribution: one script and one style sheet, named by their content, and the page that names them.
+// Builds the static files of the distribution: a script with those that it asks for later, and a style sheet, named by their content, and the page that names them.
 import { build } from "esbuild";
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
@@ -13,6 +13,9 @@ const { metafile } = await build({
   entryPoints: { app: "src/main.tsx", style: "src/style.css" },
   outdir: `${target}/assets`,
   entryNames: "[name]-[hash]",
+  chunkNames: "[name]-[hash]",
+  // Pages that few people open are files of their own, which the browser asks for when they are opened.
+  splitting: true,
   bundle: true,
   format: "esm",
   platform: "browser",
@@ -24,8 +27,8 @@ const { metafile } = await build({
   metafile: true,
   logLevel: "warning",
 });
-const names = Object.keys(metafile.outputs).map((path) => basename(path));
-const named = (ending) => `/site/assets/${names.find((name) => name.endsWith(ending))}`;
+const entries = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => ["src/main.tsx", "src/style.css"].includes(entryPoint));
+const named = (ending) => `/site/assets/${entries.map(([path]) => basename(path)).find((name) => name.endsWith(ending))}`;
 const page = (await readFile(`${here}src/index.html`, "utf8")).replace("STYLE", named(".css")).replace("SCRIPT", named(".js"));
 await writeFile(`${target}/index.html`, page);
 

@@ -81,7 +81,9 @@ class InvalidRequest(ApiError):
 
 
 class ValidationFailed(ApiError):
-    """422: a member of the request is refused; 403: the operator's custody policy refuses the action."""
+    """422: a member of the request is refused; 403: the operator's custody policy refuses the action, or the
+    API key may not use the provider.
+    """
 
 
 class Unauthorized(ApiError):

@@ -8,24 +8,31 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from multidict import MultiMapping
 
 from quoteway.config.keys import AuthConfig, NamedKey
+from quoteway.config.limits import TierConfig
 
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
     """A known key.
 
-    ``caller`` is what its requests are counted and logged under, ``ends_at`` in Unix seconds.
+    ``caller`` is what its requests are counted and logged under, ``ends_at`` in Unix seconds. ``providers``
+    are the ids of the only providers whose quotes and actions it gets; None: all. ``connections`` and
+    ``streams`` are how many it may have open where its tier says so.
     """
 
     caller: str
     tier: str | None = None
     ends_at: float | None = None
+    providers: frozenset[str] | None = None
+    connections: int | None = None
+    streams: int | None = None
 
     @property
     def is_over(self) -> bool:
@@ -39,10 +46,10 @@ class ApiKey:
 
 
 class ApiKeys:
-    """The keys of ``[auth]``."""
+    """The keys of ``[auth]``, with what the ``tiers`` of ``[limits]`` give and deny them."""
 
-    def __init__(self, config: AuthConfig) -> None:
-        self._by_digest: Mapping[bytes, ApiKey] = dict(_known(config))
+    def __init__(self, config: AuthConfig, tiers: Mapping[str, TierConfig] = MappingProxyType({})) -> None:
+        self._by_digest: Mapping[bytes, ApiKey] = dict(_known(config, tiers))
 
     def __bool__(self) -> bool:
         return bool(self._by_digest)
@@ -58,14 +65,33 @@ class ApiKeys:
         return found if scheme.lower() == "bearer" else None
 
 
-def _known(config: AuthConfig) -> Iterator[tuple[bytes, ApiKey]]:
+def _known(config: AuthConfig, tiers: Mapping[str, TierConfig]) -> Iterator[tuple[bytes, ApiKey]]:
     for index, each in enumerate(config.keys):
         if not isinstance(each, NamedKey):
             yield digest_of(each.reveal()), ApiKey(f"key:{index}")
             continue
         digest = digest_of(each.key.reveal()) if each.key is not None else bytes.fromhex(each.sha256 or "")
         ends_at = None if each.expires is None else each.expires.timestamp()
-        yield digest, ApiKey(f"key:{each.name}", each.tier, ends_at)
+        tier = tiers.get(each.tier or "", TierConfig())
+        yield (
+            digest,
+            ApiKey(
+                f"key:{each.name}",
+                each.tier,
+                ends_at,
+                _both(each.providers, tier.providers),
+                tier.connections,
+                tier.streams,
+            ),
+        )
+
+
+def _both(one: Sequence[str] | None, other: Sequence[str] | None) -> frozenset[str] | None:
+    """Returns what two sets have in common, of which None has all."""
+    if one is None or other is None:
+        given = one if other is None else other
+        return None if given is None else frozenset(given)
+    return frozenset(one) & frozenset(other)
 
 
 def digest_of(key: str) -> bytes:

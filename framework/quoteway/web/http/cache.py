@@ -182,9 +182,11 @@ def revalidated(call: Call, body: bytes) -> web.Response:
     return respond(call.request, _rendered(call, key, body, "no-cache", 0, 0), call.request.app[CACHE])
 
 
-def changed_at(call: Call, rows: bytes, now: int) -> int:
-    """Returns since when the rows of this path and query have been the same, Unix seconds."""
-    changed, path = call.request.app[CACHE].changed, call.request.raw_path
+def changed_at(call: Call, rows: bytes, now: int, variant: str) -> int:
+    """Returns since when the rows of this path and query have been the same for the callers of ``variant``,
+    Unix seconds.
+    """
+    changed, path = call.request.app[CACHE].changed, f"{call.request.raw_path} {variant}"
     digest = hashlib.sha256(rows).digest()
     if path not in changed or changed[path][0] != digest:
         changed[path] = digest, now

@@ -91,7 +91,7 @@ def _unmet(server: ServerConfig, networks: Networks, states: Sequence[NetworkSta
             )
 
 
-def _told(state: NetworkState) -> dict[str, object]:
+def state_wire(state: NetworkState) -> dict[str, object]:
     """Returns a network's state as ``/readyz?verbose`` shows it."""
     capabilities = {
         capability.value: {"state": condition.level.value, "why": condition.why}
@@ -147,7 +147,8 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
     async def readyz(request: web.Request) -> web.StreamResponse:
         verbose = "verbose" in request.query
         found = await readiness(gateway, with_states=verbose)
-        networks = {"networks": {each.network.slug: _told(each) for each in found.states}} if verbose else {}
+        states = {each.network.slug: state_wire(each) for each in found.states}
+        networks = {"networks": states} if verbose else {}
         if found.reasons:
             text, after = f"Not ready: {'; '.join(found.reasons)}.", {"Retry-After": "1"}
             error = ProviderUnavailable(text, headers=after, not_ready=found.reasons, retryable=True)

@@ -31,8 +31,9 @@ from quoteway.web.http.api_keys import ApiKey
 from quoteway.web.http.cache import ALWAYS
 from quoteway.web.http.envelope import error_response
 from quoteway.web.http.limits import Counted
-from quoteway.web.http.middleware import Middleware, Told, new_request_id, request_id_of
+from quoteway.web.http.middleware import Middleware, new_request_id, request_id_of
 from quoteway.web.http.operation import NO_STORE, Operation
+from quoteway.web.http.request_traces import Told
 
 if TYPE_CHECKING:
     from quoteway.web.http.protocol import EnvelopeHandler

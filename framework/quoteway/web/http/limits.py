@@ -71,7 +71,8 @@ class Limiter:
         self._usual = _Limits.of({group: Bound.of(getattr(config, group)) for group in _COUNTED})
         self._nearby = self._usual.times(LOCAL_FACTOR)
         of_tiers = {name: self._usual.changed(tier) for name, tier in config.tiers.items()}
-        self._of_callers = {caller: of_tiers[tier] for caller, tier in tiers.items()}
+        # The tier of operators need not have limits of its own.
+        self._of_callers = {caller: of_tiers[tier] for caller, tier in tiers.items() if tier in of_tiers}
         self._prefix = config.prefix
         self._serves_local = local
         self._storage = storage or open_store(config.store, config.prefix)

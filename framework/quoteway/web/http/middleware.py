@@ -13,13 +13,13 @@ import random
 import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from aiohttp import web
 from multidict import MultiMapping
 
 from quoteway.config.model import Config
+from quoteway.engine.provider_sets import limit_providers
 from quoteway.errors import GatewayError, ProviderUnavailable, Reason, Unauthorized
 from quoteway.host.recording import Recorder
 from quoteway.spans import Trace, end_spans, keep_spans
@@ -33,6 +33,7 @@ from quoteway.web.http.limits import Callers, Counted, Limiter
 from quoteway.web.http.metrics import METHODS, Metrics
 from quoteway.web.http.operation import CALLER, COUNTED, KEY, PROVIDER, REQUEST_ID, Group, Operation
 from quoteway.web.http.origins import Hosts, Origins, is_local
+from quoteway.web.http.request_traces import NOTHING_TOLD, RequestTraces, Told
 
 if TYPE_CHECKING:
     from quoteway.web.http.light import LightPath
@@ -48,28 +49,6 @@ _SAFE_REQUEST_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._~:/+=-]{0,127}")
 _request_ids = random.Random()  # noqa: S311
 
 _EXPOSED = "X-Request-ID, ETag, RateLimit, RateLimit-Policy, Retry-After"
-
-
-@dataclass(slots=True)
-class Told:
-    """What the access log says of a request beside its route and status: the provider of the quote or
-    action, the caller's API key by its name, and the error. Addresses are not logged.
-    """
-
-    provider: str | None = None
-    caller: str | None = None
-    error: GatewayError | None = None
-
-    def members(self) -> dict[str, str]:
-        """Returns what there is to say."""
-        found = {"provider": self.provider, "caller": self.caller}
-        if self.error is not None:
-            found["code"] = self.error.code
-            found["reason"] = self.error.reason and self.error.reason.value
-        return {name: text for name, text in found.items() if text}
-
-
-NOTHING_TOLD = Told()
 
 
 class Middleware:
@@ -89,7 +68,7 @@ class Middleware:
         self._direct: tuple[str, Next, Callable[[web.Request, str], None]] | None = None
         self.sockets: dict[Any, Group] = {}
         """Handlers that upgrade to WebSocket, with their rate limit. They have no deadline."""
-        self.keys = ApiKeys(config.auth)
+        self.keys = ApiKeys(config.auth, config.limits.tiers)
         tiers = {key.caller: key.tier for key in self.keys if key.tier is not None}
         self.limiter = None
         if config.limits.enabled:
@@ -100,6 +79,7 @@ class Middleware:
         self.metrics = metrics
         metrics.load.limiter, metrics.load.cache = self.limiter, cache
         metrics.load.tracer = self.tracer = tracer
+        self.traces = RequestTraces(config.operator.requests)
         self._recorder = recorder
         self._cache = cache
         self._revision = revision
@@ -155,10 +135,16 @@ class Middleware:
         trace, kept = self._trace_of(request, operation, source)
         # Also when None: one task serves all requests of a connection, and the last one may have had a trace.
         traceparent.set(trace)
-        recorded = None
-        if self._recorder is not None and operation is not None and operation.group != "rpc":
+        if self.keys:
+            limit_providers(None)
+        recorded, is_shown = None, False
+        if operation is not None and operation.group != "rpc":
+            is_shown = self.traces.most > 0 and _is_shown(operation, source)
+        if operation is not None and self._recorder is not None and operation.group != "rpc":
             kept = kept or Trace()
             recorded = self._recorder.begin(request_id, request.method, request.path_qs, kept)
+        elif is_shown:
+            kept = kept or Trace()
         mark = None if kept is None else keep_spans(kept)
         group = operation.group if operation is not None else self.sockets.get(source, "catalog")
         key: ApiKey | None = None
@@ -185,8 +171,10 @@ class Middleware:
                             # address alone keeps answers independent of how near a wrong key is.
                             counted = Counted(self.limiter, "wrong_keys", self.callers.of(request))
                             await counted.take()
-                        raise _without_key(key)
+                        raise without_key(key)
                     caller = key.caller if key is not None else self.callers.at(request.remote, headers)
+                    if key is not None and key.providers is not None:
+                        limit_providers(key.providers)
                     if operation.streams if operation is not None else source in self.sockets:
                         request[CALLER] = caller
                         if key is not None:
@@ -223,6 +211,8 @@ class Middleware:
         # The route template, never the path: paths hold quote tokens, and a caller chooses their bytes.
         route = operation.path if operation is not None else _route(request)
         told = Told(request.get(PROVIDER), None if key is None else key.caller, failed)
+        if is_shown and kept is not None:
+            self.traces.add(request_id, started, kept, request.method, route, response.status, told)
         self.answered(route, request.method, response.status, started, request_id, trace, told, kept)
         return response
 
@@ -345,13 +335,18 @@ class Middleware:
 MIDDLEWARE: web.AppKey[Middleware] = web.AppKey("middleware", Middleware)
 
 
-def _without_key(key: ApiKey | None) -> Unauthorized:
+def without_key(key: ApiKey | None) -> Unauthorized:
     """The error of a request without a valid key; ``key`` is one that has expired."""
     text = "Send an API key: Authorization: Bearer <key>."
     if key is not None and key.ends_at is not None:
         ended = datetime.datetime.fromtimestamp(key.ends_at, datetime.UTC).isoformat(timespec="seconds")
         text = f"This API key expired at {ended}. Ask the operator for a new one."
     return Unauthorized(text, headers={"WWW-Authenticate": "Bearer"})
+
+
+def _is_shown(operation: Operation, source: Next | Rendered) -> bool:
+    """Whether operators see a request: an answer that is sent again calls nobody, and a stream lasts."""
+    return not isinstance(source, Rendered) and not operation.streams
 
 
 def _route(request: web.Request) -> str:

@@ -136,7 +136,8 @@ ERRORS: Mapping[str, Mapping[str, Any]] = {
     ),
     "PolicyRefused": _error(
         "`validation_error`: the custody policy of the deployment does not allow the action "
-        "(`policy_refused`); `details.violations` says why."
+        "(`policy_refused`), and `details.violations` says why; or the API key gets no quotes and actions of "
+        "the provider (`provider_not_allowed`)."
     ),
     "NotFound": _error("`not_found`: nothing here has this id."),
     "QuoteNotFound": _error(

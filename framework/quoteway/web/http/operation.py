@@ -84,14 +84,26 @@ class Call:
     async def ask(
         self, providers: Sequence[Provider], kind: Any, ask: Callable[[Provider], Awaitable[T]], *, verb: str
     ) -> list[Outcome[Provider, T]]:
-        """Asks providers at once. An answer that is not of the type ``kind`` counts as a failure."""
+        """As ``ask_checked``."""
+        return await ask_checked(self.gateway, providers, kind, ask, verb=verb)
 
-        async def checked(provider: Provider) -> T:
-            answer = await ask(provider)
-            check_form(provider, answer, kind)
-            return answer
 
-        return await self.gateway.registry.calls.ask_all(providers, checked, verb=verb)
+async def ask_checked(
+    gateway: Gateway,
+    providers: Sequence[Provider],
+    kind: Any,
+    ask: Callable[[Provider], Awaitable[T]],
+    *,
+    verb: str,
+) -> list[Outcome[Provider, T]]:
+    """Asks providers at once. An answer that is not of the type ``kind`` counts as a failure."""
+
+    async def checked(provider: Provider) -> T:
+        answer = await ask(provider)
+        check_form(provider, answer, kind)
+        return answer
+
+    return await gateway.registry.calls.ask_all(providers, checked, verb=verb)
 
 
 Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.StreamResponse]]
@@ -146,7 +158,8 @@ class Operation:
         """The statuses of its errors."""
         malformed = [400, 408, 413, 415] if self.body or self.body_shape else []
         refused = [422] if self.path_schema or self.query or self.body else []
-        return sorted({*self.failures, *malformed, *refused, 401, 421, 429, 503})
+        of_keys = [403] if self.group == "quotes" else []  # keys may be limited to some providers
+        return sorted({*self.failures, *malformed, *refused, *of_keys, 401, 421, 429, 503})
 
     def __call__(self, handler: Handler, name: str = "") -> Operation:
         return replace(self, handler=handler, name=name or camel_case(handler.__name__))

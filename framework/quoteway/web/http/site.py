@@ -1,4 +1,4 @@
-"""The site of one plugin: its page at ``/`` for browsers, its files below ``/site/``.
+"""The site of one plugin: its page at ``/`` for browsers, its files below ``/site/``, its docs at ``/docs/``.
 
 All files are read at the first request and kept. A path is looked up among them and never opened, so that no
 path leads out of the folder.
@@ -27,6 +27,7 @@ from quoteway.web.http.compression import MIN_BYTES, coding_of, tag_of
 log = logging.getLogger("quoteway.web")
 
 INDEX = "index.html"
+DOCS = "docs"
 NOBODY = "'none'"
 EMBEDDED_SITE = "console"
 """Plugin whose site the embedded default shows where it is installed."""
@@ -156,8 +157,24 @@ class SiteFiles:
 
     async def file(self, request: web.Request) -> web.StreamResponse:
         """Answers with a file of the site."""
+        return await self._send(request, request.match_info["file"] or INDEX)
+
+    async def docs(self, request: web.Request) -> web.StreamResponse:
+        """Answers with a page of the documentation, which is in the site's folder ``docs``."""
+        name = request.match_info["file"]
+        return await self._send(request, f"{DOCS}/{name}{INDEX if not name or name[-1] == '/' else ''}")
+
+    async def to_docs(self, request: web.Request) -> web.StreamResponse:
+        """Leads to the address of the documentation where the site has it: its links begin there."""
         found = await self._found()
-        file = found.get(request.match_info["file"] or INDEX) if isinstance(found, Mapping) else None
+        if not isinstance(found, Mapping) or f"{DOCS}/{INDEX}" not in found:
+            raise web.HTTPNotFound
+        headers = {**self._headers, "Location": f"/{DOCS}/", "Cache-Control": "no-cache"}
+        return web.Response(status=308, headers=headers)
+
+    async def _send(self, request: web.Request, name: str) -> web.StreamResponse:
+        found = await self._found()
+        file = found.get(name) if isinstance(found, Mapping) else None
         if file is None:
             raise web.HTTPNotFound
         return _answer(request, file, "Accept-Encoding")
@@ -177,7 +194,9 @@ def _answer(request: web.Request, found: SiteFile, vary: str) -> web.Response:
 
 
 def site_routes(gateway: Gateway, root: Handler) -> list[web.RouteDef]:
-    """``/``, which ``root`` answers where a page is not asked for, and the files below ``/site/``."""
+    """``/``, which ``root`` answers where a page is not asked for, the files below ``/site/``, and those of
+    the documentation below ``/docs/``.
+    """
     files = SiteFiles(gateway)
 
     async def show(request: web.Request) -> web.StreamResponse:
@@ -188,4 +207,5 @@ def site_routes(gateway: Gateway, root: Handler) -> list[web.RouteDef]:
         answer.headers["Vary"] = "Accept"
         return answer
 
-    return [web.get("/", show), web.get("/site/{file:.*}", files.file)]
+    routes = [web.get("/", show), web.get("/site/{file:.*}", files.file)]
+    return [*routes, web.get("/docs", files.to_docs), web.get("/docs/{file:.*}", files.docs)]

@@ -99,12 +99,12 @@ async def once(call: Call, make: Callable[[], Coroutine[Any, Any, tuple[bytes, b
     return keep(call, revision, body) if complete else json_response(body, 200, NO_STORE)
 
 
-def current(call: Call, listing: Listing) -> web.Response:
+def current(call: Call, listing: Listing, variant: str = "") -> web.Response:
     """The page that a request asks for, made for it alone. ``updatedAt`` is when a row has last changed, so
-    that the ETag is that of the rows.
+    that the ETag is that of the rows. ``variant`` says which callers get these rows.
     """
     rows = orjson.dumps(listing.rows)
-    since = changed_at(call, rows, int(call.gateway.runtime.clock()))
+    since = changed_at(call, rows, int(call.gateway.runtime.clock()), variant)
     return revalidated(call, _rendered(call, replace(listing, updated_at=since)))
 
 

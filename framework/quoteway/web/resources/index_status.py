@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import cast
 
 from quoteway import models
+from quoteway.engine.gateway import Gateway
 from quoteway.errors import disabled
 from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.fields import NetworkField
-from quoteway.web.http.operation import Call, get
+from quoteway.web.http.operation import Call, ask_checked, get
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.wire.index_status import IndexStatus
 from quoteway.web.wire.view import Wire
@@ -36,17 +37,26 @@ class IndexQuery(RequestSchema):
     failures=(502,),
 )
 async def get_index_status(call: Call) -> Wire:
-    providers = call.gateway.registry.enabled(Capability.METRICS)
-    outcomes = await call.ask(providers, tuple[models.IndexStatus, ...], _status, verb="index_status")
+    found = await index_statuses(call.gateway)
+    network: Network | None = call.query.get("network")
+    rows = [each for each in found if network is None or each.chain_id == network.chain_id]
+    return IndexStatus.of(call.networks, data=rows)
+
+
+async def index_statuses(gateway: Gateway) -> list[models.IndexStatus]:
+    """Returns how far the indexes are, by chain id. Raises ``UpstreamError`` when none answers, and
+    ``ProviderUnavailable`` when there is none.
+    """
+    providers = gateway.registry.enabled(Capability.METRICS)
+    kind = tuple[models.IndexStatus, ...]
+    outcomes = await ask_checked(gateway, providers, kind, _status, verb="index_status")
     found = [each for outcome in outcomes for each in outcome.value or ()]
     failed = [outcome for outcome in outcomes if outcome.value is None]
     if not found and failed:
         raise failed[0].failure("The index did not answer.")
     if not found:
         raise disabled("This deployment has no index.")
-    network: Network | None = call.query.get("network")
-    rows = [each for each in found if network is None or each.chain_id == network.chain_id]
-    return IndexStatus.of(call.networks, data=sorted(rows, key=lambda each: each.chain_id))
+    return sorted(found, key=lambda each: each.chain_id)
 
 
 async def _status(provider: Provider) -> tuple[models.IndexStatus, ...]:

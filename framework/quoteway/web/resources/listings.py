@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from types import SimpleNamespace
 
 from aiohttp import web
 
+from quoteway.engine.gateway import Gateway
+from quoteway.engine.provider_sets import provider_set
 from quoteway.errors import GatewayError
 from quoteway.guard.findings import is_address
 from quoteway.host.call_records import MethodCalls
@@ -35,6 +38,9 @@ from quoteway.web.wire.view import Wire, camel_case
 HEALTH_TIMEOUT_S = 0.2
 """``healthy`` must answer from memory; a provider that takes longer is shown as unknown."""
 
+_QUOTES = {each.value for each in (Capability.SWAP, Capability.BRIDGE, Capability.POOL, Capability.VAULT)}
+"""The capabilities of providers that an API key can be limited to."""
+
 REFUSAL_TIMEOUT_S = 1.0
 """An executor reads its contracts to say whether it refuses a chain, once in ten minutes."""
 
@@ -48,42 +54,48 @@ REFUSAL_TIMEOUT_S = 1.0
     needs_ready=False,
     cached=True,
     description="Made at each request: how the calls of each provider did in the worker that answers, and "
-    "for one that is not enabled the reason.",
+    "for one that is not enabled the reason. With an API key that is limited to some providers, of those "
+    "that quote only these.",
 )
 async def list_providers(call: Call) -> web.Response:
-    async def collect() -> catalog.Listing:
-        registry = call.gateway.registry
-        groups: dict[tuple[str, str], list[ProviderEntry]] = {}
-        for entry in registry.providers:
-            groups.setdefault((entry.provider.id, entry.plugin.name), []).append(entry)
-        with_providers = {id(entry.plugin) for entry in registry.providers}
-        others = [p for p in registry.plugins if id(p) not in with_providers]
-        told = [p for p in others if p.reason is not None or call.gateway.watchdog.worst(p.name)]
-        shown = [(entries[0].plugin, entries) for entries in groups.values()] + [(p, []) for p in told]
-        outliers = call.gateway.prices.outliers()
-        rows = await asyncio.gather(*(_provider_row(call, *group, outliers) for group in shown))
-        return catalog.Listing(rows, key=lambda row: f"{row['id']}/{row['plugin']}/{row['package']}")
-
     # Not from the cache: health is that of now. Concurrent requests share what the providers say.
     flights, revision = call.request.app[CACHE].flights, call.gateway.registry.revision
-    return catalog.current(call, await flights.run(("providers", revision), collect))
+    rows = await flights.run(("providers", revision), partial(provider_rows, call.gateway))
+    ids = provider_set()
+    shown = [row for row in rows if ids is None or row["id"] in ids or not _QUOTES & {*row["capabilities"]}]
+    listing = catalog.Listing(shown, key=lambda row: f"{row['id']}/{row['plugin']}/{row['package']}")
+    return catalog.current(call, listing, "" if ids is None else " ".join(sorted(ids)))
+
+
+async def provider_rows(gateway: Gateway) -> list[Wire]:
+    """Returns the rows of all providers, and of plugins without one that are not enabled or block."""
+    registry = gateway.registry
+    groups: dict[tuple[str, str], list[ProviderEntry]] = {}
+    for entry in registry.providers:
+        groups.setdefault((entry.provider.id, entry.plugin.name), []).append(entry)
+    with_providers = {id(entry.plugin) for entry in registry.providers}
+    others = [p for p in registry.plugins if id(p) not in with_providers]
+    told = [p for p in others if p.reason is not None or gateway.watchdog.worst(p.name)]
+    shown = [(entries[0].plugin, entries) for entries in groups.values()] + [(p, []) for p in told]
+    outliers = gateway.prices.outliers()
+    return list(await asyncio.gather(*(_provider_row(gateway, *group, outliers) for group in shown)))
 
 
 async def _provider_row(
-    call: Call, plugin: PluginEntry, entries: Sequence[ProviderEntry], outliers: Mapping[str, int]
+    gateway: Gateway, plugin: PluginEntry, entries: Sequence[ProviderEntry], outliers: Mapping[str, int]
 ) -> Wire:
     """The row of a provider, or of a plugin without one: then only its name and the reason are known."""
     first = entries[0].provider if entries else None
     provider_id = first.id if first else plugin.name
-    registry = call.gateway.registry
+    registry = gateway.registry
     enabled = any(entry.enabled for entry in entries) if entries else plugin.reason is None
     # Who is refused was never called: calls and scores under its id are those of the id's owner.
     own = [entry.provider for entry in entries if entry.reason is None]
-    healthy = await _healthy(call, first) if first and enabled else None
+    healthy = await _healthy(gateway, first) if first and enabled else None
     methods = [calls for provider in own for calls in registry.calls.methods(provider)]
     reasons = (entry.not_enabled for entry in entries if entry.not_enabled is not None)
     return ProviderRow.of(
-        call.networks,
+        gateway.runtime.networks,
         id=provider_id,
         name=_text(first, "title") or provider_id,
         plugin=plugin,
@@ -103,17 +115,15 @@ async def _provider_row(
         enabled=enabled,
         healthy=healthy,
         spenders=_spenders(entries),
-        missing_contracts=_missing_contracts(call, own) if enabled else [],
-        refusals=await _refusals(call, own) if enabled else [],
+        missing_contracts=_missing_contracts(gateway, own) if enabled else [],
+        refusals=await _refusals(gateway, own) if enabled else [],
         upstreams=[row for _, row in await upstream_health(own)] if enabled else [],
         docs=_text(first, "docs"),
         score=next((registry.scores.of(p) for p in own if isinstance(p, SwapProvider)), None),
         # A squatter has run no code: what has that plugin name is another one's.
-        worst_stall=None
-        if plugin.reason is NotEnabled.SQUATTER
-        else call.gateway.watchdog.worst(plugin.name),
+        worst_stall=None if plugin.reason is NotEnabled.SQUATTER else gateway.watchdog.worst(plugin.name),
         methods=methods,
-        last_error=_last_error(methods, call.gateway.runtime.clock()),
+        last_error=_last_error(methods, gateway.runtime.clock()),
         price_outliers=outliers[provider_id] if any(isinstance(p, PriceSource) for p in own) else None,
     )
 
@@ -175,16 +185,16 @@ def _spenders(entries: Sequence[ProviderEntry]) -> list[tuple[int, Address]]:
     return list(found)
 
 
-def _missing_contracts(call: Call, own: Sequence[Provider]) -> list[MissingContract]:
+def _missing_contracts(gateway: Gateway, own: Sequence[Provider]) -> list[MissingContract]:
     """What the capabilities of one provider miss, each contract once."""
-    found = [each for provider in own for each in call.gateway.missing.of(provider, networks_of(provider))]
+    found = [each for provider in own for each in gateway.missing.of(provider, networks_of(provider))]
     unique = {(each.chain_id, each.contract): each for each in found}
     return [unique[key] for key in sorted(unique)]
 
 
-async def _refusals(call: Call, own: Sequence[Provider]) -> list[tuple[int, str]]:
+async def _refusals(gateway: Gateway, own: Sequence[Provider]) -> list[tuple[int, str]]:
     """The chains that an executor refuses. One that cannot say in time is not named."""
-    runtime = call.gateway.runtime
+    runtime = gateway.runtime
 
     async def ask(executor: Executor, chain_id: int) -> str | None:
         with contextlib.suppress(GatewayError, TimeoutError):
@@ -202,8 +212,8 @@ async def _refusals(call: Call, own: Sequence[Provider]) -> list[tuple[int, str]
     ]
 
 
-async def _healthy(call: Call, provider: Provider) -> bool | None:
-    (outcome,) = await call.gateway.registry.calls.ask_all(
+async def _healthy(gateway: Gateway, provider: Provider) -> bool | None:
+    (outcome,) = await gateway.registry.calls.ask_all(
         [provider], lambda asked: asked.healthy(), verb="healthy", timeout_s=HEALTH_TIMEOUT_S, spared=True
     )
     return outcome.value if type(outcome.value) is bool else None

@@ -12,6 +12,7 @@ from aiohttp import web
 from marshmallow import validates_schema
 
 from quoteway.engine.gateway import Gateway
+from quoteway.engine.provider_sets import provider_set
 from quoteway.errors import FieldError, ProviderUnavailable, RateLimited, Reason
 from quoteway.models import Capability, SealedQuote
 from quoteway.networks import Network, Networks
@@ -137,15 +138,22 @@ class Streams:
 
     def _quotes_topic(self, topic: str, token: str) -> tuple[Key, Source]:
         sealed: SealedQuote = self._gateway.quote_tokens.open(Capability.SWAP, token, allow_expired=True)
-        return (topic, token), self.sources.quote(sealed)
+        ids = provider_set()
+        # Callers that may use other providers get other answers.
+        item = token if ids is None else f"{token} of {' '.join(sorted(ids))}"
+        return (topic, item), self.sources.quote(sealed)
 
-    def check_room(self, caller: str, wanted: Wanted) -> None:
-        """Raises ``RateLimited`` when the caller has too much, ``ProviderUnavailable`` when all have."""
+    def check_room(self, caller: str, wanted: Wanted, most: int | None = None) -> None:
+        """Raises ``RateLimited`` when the caller has too much, ``ProviderUnavailable`` when all have.
+
+        ``most`` is how many streams the caller may have; None: as the setting says.
+        """
         config, again = self._config, {"Retry-After": _RETRY_S}
+        most = config.streams_per_caller if most is None else most
         quotes = [key for key in wanted if key[0] == "quotes"]
-        if self._callers[caller] >= config.streams_per_caller:
+        if self._callers[caller] >= most:
             self.metrics.refused("caller")
-            text = f"More than {config.streams_per_caller} streams. Close one first."
+            text = f"More than {most} streams. Close one first."
             raise RateLimited(text, headers=again, retryable=True)
         if self._quotes[caller] + len(quotes) > config.quotes_per_caller:
             self.metrics.refused("quotes")
@@ -230,13 +238,14 @@ async def open_stream(call: Call) -> web.StreamResponse:
     streams, caller = request.app[STREAMS], request[CALLER]
     wanted = streams.wanted(call.query)
     await call.count_further(len(wanted) - 1)
-    streams.check_room(caller, wanted)
+    key = request.get(KEY)
+    streams.check_room(caller, wanted, None if key is None else key.streams)
     return EventStream(
         partial(streams.opened, caller, wanted, last_id),
         partial(end_of, "lifetime"),
         call.gateway.config.stream,
         streams.metrics,
-        None if (key := request.get(KEY)) is None else key.left_s,
+        None if key is None else key.left_s,
     )
 
 

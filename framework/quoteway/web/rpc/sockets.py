@@ -51,7 +51,8 @@ class Sockets:
         self._check_origin(request)
         chain = self._calls.chain(chain_id)
         caller = request[CALLER]
-        self._check_room(caller)
+        key = request.get(KEY)
+        self._check_room(caller, None if key is None else key.connections)
         server = gateway.config.server
         ws = web.WebSocketResponse(
             timeout=CLOSE_TIMEOUT_S,
@@ -81,7 +82,6 @@ class Sockets:
             )
             self._open.add(connection)
             self._metrics.opened()
-            key = request.get(KEY)
             ending = None
             if key is not None and (left_s := key.left_s) is not None:
                 text = "the API key expired"
@@ -109,15 +109,16 @@ class Sockets:
         self._metrics.refused("origin")
         raise OriginRefused("Pages of this origin may not connect.", reason=Reason.CONFLICT)
 
-    def _check_room(self, caller: str) -> None:
+    def _check_room(self, caller: str, most: int | None) -> None:
         again = {"Retry-After": _RETRY_S}
+        most = self._config.connections_per_caller if most is None else most
         if self._is_stopping or self._callers.total() >= self._config.connections:
             self._metrics.refused("full")
             text = "The service has as many WebSocket connections as it takes."
             raise ProviderUnavailable(text, headers=again, retryable=True)
-        if self._callers[caller] >= self._config.connections_per_caller:
+        if self._callers[caller] >= most:
             self._metrics.refused("caller")
-            text = f"More than {self._config.connections_per_caller} WebSocket connections. Close one first."
+            text = f"More than {most} WebSocket connections. Close one first."
             raise RateLimited(text, headers=again, retryable=True)
 
     async def stop(self, app: web.Application | None = None) -> None:

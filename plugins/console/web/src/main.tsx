@@ -3,7 +3,9 @@ import { render } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Quoteway } from "../../../../clients/typescript/src/index.js";
 import { every, useAnswer } from "./answers.js";
+import { noting } from "./asked.js";
 import { Failure } from "./failure.js";
+import { lazily } from "./lazily.js";
 import { useOnline } from "./operation.js";
 import { Pools } from "./pools.js";
 import { Portfolio } from "./portfolio.js";
@@ -14,7 +16,11 @@ import { Transfers, useTransfers } from "./transfers.js";
 import { Vaults } from "./vaults.js";
 import { discover, testWallets, type Choice } from "./wallets.js";
 
-const PAGES = { swap: "Swap", portfolio: "Portfolio", pools: "Pools", vaults: "Vaults", providers: "Providers" };
+const PAGES = { swap: "Swap", portfolio: "Portfolio", pools: "Pools", vaults: "Vaults", providers: "Providers", operator: "Operator", reference: "Reference" };
+/** Pages that need neither a network nor a wallet. */
+const ALONE = new Set(["operator", "reference"]);
+const Operator = lazily(async () => (await import("./operator.js")).Operator);
+const Reference = lazily(async () => (await import("./reference.js")).Reference);
 
 /** The page that the address names. */
 const pageOf = (hash: string): string => {
@@ -23,7 +29,7 @@ const pageOf = (hash: string): string => {
 };
 
 function Console() {
-  const client = useMemo(() => new Quoteway({ baseUrl: location.origin, retries: 1 }), []);
+  const client = useMemo(() => new Quoteway({ baseUrl: location.origin, retries: 1, fetch: noting }), []);
   const { found: networks, failure, load } = useAnswer((signal) => every(client.networks.list({ signal })), []);
   const [named, setNamed] = useState("");
   const network = networks?.find(({ id }) => id === named) ?? networks?.[0] ?? null;
@@ -73,20 +79,23 @@ function Console() {
         )}
         <nav aria-label="Pages">
           {Object.entries(PAGES).map(([name, title]) => <a key={name} href={`#${name}`} aria-current={name === shown ? "page" : undefined}>{title}</a>)}
+          <a href="/docs/">Docs</a>
         </nav>
       </header>
       <main>
         {!isOnline && <p class="notice" role="status">The browser is offline.</p>}
-        {shown !== "providers" && shown !== "portfolio" && wallet?.isTest && <p class="notice">The key of this test account is public. It signs on the devnet alone: never send it anything of value.</p>}
-        {failure !== null && (
+        {shown !== "providers" && shown !== "portfolio" && !ALONE.has(shown) && wallet?.isTest && <p class="notice">The key of this test account is public. It signs on the devnet alone: never send it anything of value.</p>}
+        {failure !== null && !ALONE.has(shown) && (
           <>
             <Failure error={failure} />
             <button type="button" class="main" onClick={load}>Try again</button>
           </>
         )}
-        {networks === null && failure === null && <p role="status">Asking the gateway for its networks…</p>}
-        {networks?.length === 0 && <p role="status">This gateway serves no network. The log of the server says why.</p>}
+        {networks === null && failure === null && !ALONE.has(shown) && <p role="status">Asking the gateway for its networks…</p>}
+        {networks?.length === 0 && !ALONE.has(shown) && <p role="status">This gateway serves no network. The log of the server says why.</p>}
         {shown === "providers" && <Providers client={client} />}
+        {shown === "operator" && <Operator />}
+        {shown === "reference" && <Reference />}
         {shown === "portfolio" && networks && networks.length > 0 && <Portfolio key={wallet?.id ?? ""} client={client} networks={networks} wallet={wallet} />}
         {network && (
           // They stay where another page is shown, so that what came of an operation is not lost.

@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { Answer, Quoteway, Schemas } from "../../../../clients/typescript/src/index.js";
 import { everyPage, useAnswer } from "./answers.js";
+import { CopyAs } from "./copy_as.js";
 import { Failure } from "./failure.js";
 import { Missing } from "./missing.js";
 import type { NetworkRow } from "./page.js";
@@ -61,6 +62,7 @@ export function Portfolio({ client, networks, wallet }: Props) {
       </form>
       {problem !== null && <Failure error={problem} />}
       {account === "" && problem === null && <p role="status">Type an address, or show the account of your wallet.</p>}
+      {account !== "" && <CopyAs of={["/v2/portfolio"]} />}
       {account !== "" && <Account key={`${account} ${network}`} client={client} networks={networks} account={account} network={network} />}
     </>
   );

@@ -1,6 +1,7 @@
 // The page of providers: what each does, where, and why it does not.
 import type { Answer, Quoteway } from "../../../../clients/typescript/src/index.js";
 import { every, useAnswer } from "./answers.js";
+import { CopyAs } from "./copy_as.js";
 import { Failure } from "./failure.js";
 import { plain } from "./text.js";
 
@@ -37,6 +38,7 @@ export function Providers({ client }: { client: Quoteway }) {
         </div>
       )}
       <button type="button" class="main" onClick={load}>Ask again</button>
+      <CopyAs of={["/v2/providers"]} />
     </>
   );
 }

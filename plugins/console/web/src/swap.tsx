@@ -1,6 +1,7 @@
 // The page of a swap, within a network or to another one: amount and tokens, then the steps of the operation.
 import { useId, useState } from "preact/hooks";
 import { toUnits, type Action, type ActOptions, type BridgeQuote, type Quoteway, type SwapQuote } from "../../../../clients/typescript/src/index.js";
+import { CopyAs } from "./copy_as.js";
 import { Depth } from "./depth.js";
 import { checkDecimals } from "./known.js";
 import { Steps, useOperation } from "./operation.js";
@@ -97,6 +98,7 @@ export function Swap({ networks, onTransfer, ...page }: Given) {
           </>
         )}
       />
+      <CopyAs of={["/v2/swaps"]} />
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { toUnits, type Schemas, type VaultQuote } from "../../../../clients/typescript/src/index.js";
 import { everyPage, useAnswer } from "./answers.js";
 import { Charts } from "./chart.js";
+import { CopyAs } from "./copy_as.js";
 import { Failure } from "./failure.js";
 import { amountOf, checkDecimals } from "./known.js";
 import { Missing } from "./missing.js";
@@ -47,6 +48,7 @@ export function Vaults(props: PageProps) {
       {found && found.rows.length > 0 && <VaultTable rows={found.rows} chosen={chosen} isSending={isSending} onChoose={setChosen} />}
       <button type="button" class="main" disabled={isAsking || isSending} onClick={load}>{isAsking ? "Asking…" : "Ask again"}</button>
       {vault && <VaultForm key={vault.id} page={props} vault={vault} />}
+      <CopyAs of={["/v2/vaults"]} />
     </>
   );
 }

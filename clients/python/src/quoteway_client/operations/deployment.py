@@ -14,7 +14,8 @@ def list_providers(*, limit: int | None = None, cursor: str | None = None) -> Ca
     """Providers, and why one is not enabled.
 
     Made at each request: how the calls of each provider did in the worker that answers, and for one
-    that is not enabled the reason.
+    that is not enabled the reason. With an API key that is limited to some providers, of those that
+    quote only these.
 
     ``limit``: Number of rows on a page
     ``cursor``: Value of `nextCursor` of the page before.
