@@ -84,14 +84,26 @@ class Call:
     async def ask(
         self, providers: Sequence[Provider], kind: Any, ask: Callable[[Provider], Awaitable[T]], *, verb: str
     ) -> list[Outcome[Provider, T]]:
-        """Asks providers at once. An answer that is not of the type ``kind`` counts as a failure."""
+        """Asks providers as ``ask_each`` does."""
+        return await ask_each(self.gateway, providers, kind, ask, verb=verb)
 
-        async def checked(provider: Provider) -> T:
-            answer = await ask(provider)
-            check_form(provider, answer, kind)
-            return answer
 
-        return await self.gateway.registry.calls.ask_all(providers, checked, verb=verb)
+async def ask_each(
+    gateway: Gateway,
+    providers: Sequence[Provider],
+    kind: Any,
+    ask: Callable[[Provider], Awaitable[T]],
+    *,
+    verb: str,
+) -> list[Outcome[Provider, T]]:
+    """Asks providers at once. An answer that is not of the type ``kind`` counts as a failure."""
+
+    async def checked(provider: Provider) -> T:
+        answer = await ask(provider)
+        check_form(provider, answer, kind)
+        return answer
+
+    return await gateway.registry.calls.ask_all(providers, checked, verb=verb)
 
 
 Handler = Callable[[Call], Awaitable[Mapping[str, Any] | web.StreamResponse]]
@@ -115,7 +127,7 @@ class Operation:
     like unknown body members.
     """
 
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "DELETE"]
     path: str
     summary: str
     response: type[View]
@@ -138,6 +150,8 @@ class Operation:
     streams: bool = False
     failures: tuple[int, ...] = ()
     needs_ready: bool = True
+    needs_key: bool = False
+    """Whether its handler asks whose API key a request has."""
     light: Callable[[Mapping[str, str]], Mapping[str, Any] | None] | None = field(default=None, repr=False)
     """Loads a path that ends in a number at the least cost; None: the schema says what is wrong with it."""
 
@@ -192,7 +206,7 @@ class Operation:
         return handle
 
 
-get, post = partial(Operation, "GET"), partial(Operation, "POST")
+get, post, delete = partial(Operation, "GET"), partial(Operation, "POST"), partial(Operation, "DELETE")
 post_quotes = partial(post, group="quotes", failures=(404, 502))
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from quoteway import models
-from quoteway.errors import disabled
+from quoteway.engine.gateway import Gateway
+from quoteway.errors import ProviderUnavailable, disabled
 from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import Capability
 from quoteway.networks import Network
 from quoteway.providers import Provider
 from quoteway.web.http.fields import NetworkField
-from quoteway.web.http.operation import Call, get
+from quoteway.web.http.operation import Call, ask_each, get
 from quoteway.web.http.schema import RequestSchema
 from quoteway.web.wire.index_status import IndexStatus
 from quoteway.web.wire.view import Wire
@@ -36,17 +38,38 @@ class IndexQuery(RequestSchema):
     failures=(502,),
 )
 async def get_index_status(call: Call) -> Wire:
-    providers = call.gateway.registry.enabled(Capability.METRICS)
-    outcomes = await call.ask(providers, tuple[models.IndexStatus, ...], _status, verb="index_status")
+    network: Network | None = call.query.get("network")
+    found = await index_rows(call.gateway)
+    rows = [each for each in found if network is None or each.chain_id == network.chain_id]
+    return IndexStatus.of(call.networks, data=sorted(rows, key=lambda each: each.chain_id))
+
+
+async def index_rows(gateway: Gateway) -> Sequence[models.IndexStatus]:
+    """Returns how far the index of each network is.
+
+    Raises ``ProviderUnavailable`` without an index, and ``UpstreamError`` when it does not answer.
+    """
+    kind = tuple[models.IndexStatus, ...]
+    outcomes = await ask_each(gateway, indexes(gateway), kind, _status, verb="index_status")
     found = [each for outcome in outcomes for each in outcome.value or ()]
     failed = [outcome for outcome in outcomes if outcome.value is None]
     if not found and failed:
         raise failed[0].failure("The index did not answer.")
     if not found:
-        raise disabled("This deployment has no index.")
-    network: Network | None = call.query.get("network")
-    rows = [each for each in found if network is None or each.chain_id == network.chain_id]
-    return IndexStatus.of(call.networks, data=sorted(rows, key=lambda each: each.chain_id))
+        raise _without_index()
+    return found
+
+
+def indexes(gateway: Gateway) -> Sequence[Provider]:
+    """Returns the providers that may have an index. Raises ``ProviderUnavailable`` without any."""
+    providers = gateway.registry.enabled(Capability.METRICS)
+    if not providers:
+        raise _without_index()
+    return providers
+
+
+def _without_index() -> ProviderUnavailable:
+    return disabled("This deployment has no index.")
 
 
 async def _status(provider: Provider) -> tuple[models.IndexStatus, ...]:
