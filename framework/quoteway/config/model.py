@@ -20,6 +20,7 @@ from quoteway.config.limits import LimitsConfig
 from quoteway.config.network import NetworkConfig
 from quoteway.config.policy import PolicyConfig
 from quoteway.config.stream import StreamConfig
+from quoteway.config.webhooks import WebhooksConfig
 from quoteway.secrets import Secret, SecretField
 
 MIN_KEY_BYTES = 32
@@ -349,6 +350,7 @@ class Config:
     limits: LimitsConfig = table(LimitsConfig)
     sockets: SocketsConfig = table(SocketsConfig)
     stream: StreamConfig = table(StreamConfig)
+    webhooks: WebhooksConfig = table(WebhooksConfig)
     quotes: QuotesConfig = table(QuotesConfig)
     actions: ActionsConfig = table(ActionsConfig)
     prices: PricesConfig = table(PricesConfig)

@@ -26,6 +26,7 @@ class ApiKey:
     caller: str
     tier: str | None = None
     ends_at: float | None = None
+    is_named: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -65,7 +66,7 @@ def _known(config: AuthConfig) -> Iterator[tuple[bytes, ApiKey]]:
             continue
         digest = digest_of(each.key.reveal()) if each.key is not None else bytes.fromhex(each.sha256 or "")
         ends_at = None if each.expires is None else each.expires.timestamp()
-        yield digest, ApiKey(f"key:{each.name}", each.tier, ends_at)
+        yield digest, ApiKey(f"key:{each.name}", each.tier, ends_at, is_named=True)
 
 
 def digest_of(key: str) -> bytes:

@@ -181,7 +181,8 @@ class Middleware:
                             await counted.take()
                         raise _without_key(key)
                     caller = key.caller if key is not None else self.callers.at(request.remote, headers)
-                    if operation.streams if operation is not None else source in self.sockets:
+                    is_asked = operation.streams or operation.needs_key if operation is not None else None
+                    if source in self.sockets if is_asked is None else is_asked:
                         request[CALLER] = caller
                         if key is not None:
                             request[KEY] = key
