@@ -172,6 +172,7 @@ from quoteway_client.models.vaults import (
     VaultPage,
     VaultQuote,
 )
+from quoteway_client.models.webhooks import NewWebhook, Webhook, WebhookBody, Webhooks
 
 __all__ = [
     "AcknowledgingBody",
@@ -245,6 +246,7 @@ __all__ = [
     "NativeCurrency",
     "NetworkPage",
     "NetworkRow",
+    "NewWebhook",
     "Notice",
     "Optimality",
     "Partial",
@@ -334,4 +336,7 @@ __all__ = [
     "Violation",
     "WalletHistory",
     "WalletSendCalls",
+    "Webhook",
+    "WebhookBody",
+    "Webhooks",
 ]
