@@ -40,6 +40,7 @@ from bench import (
     rpc,
     speed,
     startup,
+    streams,
     transfers,
     vaults,
 )
@@ -49,6 +50,7 @@ PARTS: dict[str, Callable[[Report, argparse.Namespace], Coroutine[None, None, No
     "startup": startup.measure,
     "rounds": rounds.measure,
     "speed": speed.measure,
+    "streams": streams.measure,
     "rpc": rpc.measure,
     "quotes": quotes.measure,
     "routing": routing.measure,

@@ -67,15 +67,18 @@ async def process(
 
 @contextlib.asynccontextmanager
 async def gateway(
-    chain_ports: Mapping[str, int] | None = None, node_url: str | None = None
+    chain_ports: Mapping[str, int] | None = None,
+    node_url: str | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
 ) -> AsyncIterator[str]:
     """Runs ``quoteway serve`` and yields its base URL when ready.
 
     It starts a devnet of its own. With ``chain_ports`` (by slug) it serves a devnet that runs already, and
-    reads the first chain at ``node_url``.
+    reads the first chain at ``node_url``. ``environ`` adds settings.
     """
     port, ports = free_port(), chain_ports or {"devnet": free_port(), "devnet-l2": free_port()}
-    environ = {
+    settings = {
         "QUOTEWAY_SERVER__PORT": str(port),
         # The limiter works as usual; only its limits are too high to reach.
         **{f"QUOTEWAY_LIMITS__{group}": "9999999/minute" for group in ("QUOTES", "CATALOG", "RPC")},
@@ -84,7 +87,7 @@ async def gateway(
     }
     if node_url is not None:
         # A configured network makes it a deployment, which needs a signing key.
-        environ |= {
+        settings |= {
             "QUOTEWAY_NETWORKS__DEVNET__RPC": node_url,
             "QUOTEWAY_PLUGIN__DEVNET__ENABLED": "true",
             "QUOTEWAY_PLUGIN__DEVNET__START": "false",
@@ -94,7 +97,7 @@ async def gateway(
             "BENCH_KEY": secrets.token_hex(32),
         }
     command = str(Path(sys.executable).with_name("quoteway"))
-    async with process(command, "serve", environ=environ) as child:
+    async with process(command, "serve", environ={**settings, **(environ or {})}) as child:
         url = f"http://127.0.0.1:{port}"
         await wait_for(f"{url}/readyz", child)
         yield url

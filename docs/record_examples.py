@@ -9,6 +9,7 @@ written by hand; long lists are cut. Run it when an operation, a member or a req
 from __future__ import annotations
 
 import json
+import secrets
 import time
 import urllib.error
 import urllib.parse
@@ -17,8 +18,10 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from quoteway_devnet.chains import Devnet
 from quoteway_devnet.demo.clients import Node
-from quoteway_devnet.demo.server import own_server
+from quoteway_devnet.demo.server import gateway_over, own_server
+from quoteway_devnet.relayer import Relayer
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "framework/quoteway/web/http/openapi_examples.json"
 WALLET = "0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266"
@@ -28,6 +31,22 @@ MOST_ITEMS = 3
 WAIT_S = 240.0
 DAY_S = 86_400
 CHAINS = {"devnet": 31337, "devnet-l2": 31338}
+KEY = secrets.token_hex(32)
+WEBHOOKS = {
+    "QUOTEWAY_PLUGIN__DEVNET__ENABLED": "true",
+    "QUOTEWAY_AUTH__KEYS": '[{name = "treasury", key = {env = "EXAMPLES_KEY"}}]',
+    "QUOTEWAY_QUOTES__KEYS": '[{id = "k1", secret = {env = "EXAMPLES_RING"}}]',
+    "QUOTEWAY_QUOTES__COMPETITION_TIMEOUT_S": "20",
+    "QUOTEWAY_LIMITS__ENABLED": "false",
+    "QUOTEWAY_STORE__URL": "store.sqlite3",
+    "QUOTEWAY_WEBHOOKS__ENABLED": "true",
+    # RFC 5737: an address for documentation, which leads nowhere.
+    "QUOTEWAY_WEBHOOKS__PRIVATE_NETWORKS": '["203.0.113.0/24"]',
+    "EXAMPLES_KEY": KEY,
+    "EXAMPLES_RING": secrets.token_hex(32),
+}
+"""The settings of a gateway with webhooks, and the key of its caller."""
+RECEIVER = "https://203.0.113.7/quoteway"
 
 Json = Any
 
@@ -35,11 +54,15 @@ Json = Any
 class Recorder:
     """Asks a gateway, and keeps what was sent and answered, by operation."""
 
-    def __init__(self, url: str, nodes: Mapping[str, str]) -> None:
+    def __init__(self, url: str, nodes: Mapping[str, str], key: str | None = None) -> None:
         self.kept: dict[str, dict[str, Json]] = {}
         self._url = url
+        self.headers = {"Content-Type": "application/json"}
+        if key is not None:
+            self.headers["Authorization"] = f"Bearer {key}"
         self._nodes = {CHAINS[slug]: Node(nodes[slug], slug, CHAINS[slug], "") for slug in CHAINS}
-        with urllib.request.urlopen(f"{url}/v2/openapi.json") as answer:  # noqa: S310 - of its own gateway
+        document = urllib.request.Request(f"{url}/v2/openapi.json", headers=self.headers)  # noqa: S310
+        with urllib.request.urlopen(document) as answer:  # noqa: S310 - of its own gateway
             paths = json.load(answer)["paths"]
         self.operations: dict[str, tuple[str, str]] = {
             operation["operationId"]: (method.upper(), path)
@@ -116,7 +139,7 @@ class Recorder:
             path += "?" + urllib.parse.urlencode(plain)
         body = json.dumps(request["body"]).encode() if "body" in request else None
         asked = urllib.request.Request(  # noqa: S310 - as above
-            self._url + path, body, {"Content-Type": "application/json"}, method=method
+            self._url + path, body, self.headers, method=method
         )
         try:
             with urllib.request.urlopen(asked) as answer:  # noqa: S310 - as above
@@ -146,7 +169,7 @@ def first_event(answer: Iterable[bytes]) -> Json:
 
 
 def record(url: str, nodes: Mapping[str, str]) -> dict[str, dict[str, Json]]:
-    """Returns the request, the answer and an error of every operation of a gateway over new local chains."""
+    """Returns the request, the answer and an error of the operations of a gateway over new local chains."""
     asked = Recorder(url, nodes)
     asked.until(lambda answer: all(row["state"] == "following" for row in answer["data"]), "getIndexStatus")
     tokens = _catalogs(asked)
@@ -156,10 +179,7 @@ def record(url: str, nodes: Mapping[str, str]) -> dict[str, dict[str, Json]]:
     _transfers(asked, tokens)
     _wallet(asked, tokens, spender)
     _rpc(asked)
-    left = sorted(asked.operations.keys() - asked.kept.keys())
-    if left:
-        raise RuntimeError(f"nothing is recorded of {', '.join(left)}")
-    return {name: asked.kept[name] for name in asked.operations}
+    return asked.kept
 
 
 def _catalogs(asked: Recorder) -> Mapping[str, str]:
@@ -384,10 +404,42 @@ def _rpc(asked: Recorder) -> None:
     asked.refuse("callRpc", 400, path={"chainId": "31337"}, body=call | {"jsonrpc": "1.0"})
 
 
+def record_webhooks(asked: Recorder) -> dict[str, dict[str, Json]]:
+    """Returns those of the operations of webhooks, of a gateway with them."""
+    ends = {"fromChain": "devnet", "toChain": "devnet-l2", "fromToken": "native", "toToken": "native"}
+    quote = asked.ask("createBridgeQuote", body={**ends, "amount": str(10**17), "address": WALLET})
+    action = asked.ask("createBridgeAction", path={"quoteId": quote["quoteId"]}, body={})
+    body = {"url": RECEIVER, "kind": "transfer", "txId": action["steps"][-1]["txId"]}
+    body["hash"] = asked.execute(action)[-1]
+    made = asked.keep("createWebhook", body=body)
+    asked.refuse("createWebhook", 422, body=body | {"url": "https://localhost/quoteway"})
+    path = {"webhookId": made["webhookId"]}
+    asked.keep("listWebhooks")
+    authorization = asked.headers.pop("Authorization")
+    asked.refuse("listWebhooks", 401)
+    asked.headers["Authorization"] = authorization
+    asked.keep("getWebhook", path=path)
+    asked.keep("deleteWebhook", path=path)
+    for operation in ("getWebhook", "deleteWebhook"):
+        asked.refuse(operation, 404, path=path)
+    return asked.kept
+
+
 def run() -> dict[str, dict[str, Json]]:
-    """Returns what ``record`` does of a gateway that it starts."""
+    """Returns what is recorded of every operation, from gateways that it starts."""
     with own_server() as (url, nodes):
-        return record(url, nodes)
+        kept = record(url, nodes)
+        operations = list(Recorder(url, nodes).operations)
+    with (
+        Devnet.running() as devnet,
+        Relayer.running(devnet) as relayer,
+        gateway_over(devnet, **WEBHOOKS, QUOTEWAY_PLUGIN__DEVNET__RELAYER_PORT=str(relayer.port)) as url,
+    ):
+        kept |= record_webhooks(Recorder(url, devnet.urls, KEY))
+    left = sorted(set(operations) - kept.keys())
+    if left:
+        raise RuntimeError(f"nothing is recorded of {', '.join(left)}")
+    return {name: kept[name] for name in operations}
 
 
 if __name__ == "__main__":

@@ -72,6 +72,10 @@ NAMES = {
     "getPortfolioActivity": "portfolio.activity",
     "getPortfolioHistory": "portfolio.history",
     "getPortfolioPnl": "portfolio.pnl",
+    "createWebhook": "webhooks.create",
+    "listWebhooks": "webhooks.list",
+    "getWebhook": "webhooks.get",
+    "deleteWebhook": "webhooks.delete",
 }
 # Quotes are compared with what was asked, before the caller sees them.
 CHECKS = {
@@ -93,6 +97,7 @@ TITLES = {
     "vaults": "Vaults: lists, quotes, actions, deployments and series.",
     "transactions": "What became of transactions that were built.",
     "portfolio": "Balances, positions, approvals and history of wallets.",
+    "webhooks": "Signed webhooks: registrations of the API key.",
 }
 
 

@@ -37,8 +37,8 @@ PAGES = (
         "The argument of the hooks and what is reached through it: networks, chains, requests to upstreams, "
         "memory and metrics.",
         (
-            *("context", "networks", "caching", "polled_json", "rate_limiting", "plugin_store"),
-            *("plugin_metrics", "shared_answers", "spans"),
+            *("context", "networks", "caching", "polled_json", "public_addresses", "rate_limiting"),
+            *("plugin_store", "plugin_metrics", "shared_answers", "spans"),
             *("liquidity_reader", "deployment", "command_runner"),
         ),
         (

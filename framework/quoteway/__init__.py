@@ -136,6 +136,7 @@ from quoteway.providers import RpcUpstream as RpcUpstream
 from quoteway.providers import SwapProvider as SwapProvider
 from quoteway.providers import TokenCatalog as TokenCatalog
 from quoteway.providers import VaultProvider as VaultProvider
+from quoteway.public_addresses import is_public_address as is_public_address
 from quoteway.rate_limiting import Limiter as Limiter
 from quoteway.screener import Screener as Screener
 from quoteway.secrets import Secret as Secret

@@ -2,7 +2,8 @@
 
 The gateway fetches the operator's URLs only: nodes, token lists, APIs. The name of a list may lead anywhere,
 at once, after its check or by a redirect. Its address is checked before a byte is sent, and no other is used.
-No member of a request is fetched.
+No member of a request is fetched but the URL of a webhook, which is checked as strictly
+(``tests/web/test_webhook_receivers.py``).
 """
 
 import asyncio

@@ -57,3 +57,32 @@ async def open_room(serve_app, make_config, place):
 
     async with rooms(serve_app, make_config(), place) as make:
         yield make
+
+
+@pytest.fixture
+def transfer_place():
+    from followed_transfers import TransferPlace
+
+    return TransferPlace()
+
+
+@pytest.fixture
+async def receiver():
+    """A receiver of webhooks."""
+    from webhook_room import receiving
+
+    async with receiving() as made:
+        yield made
+
+
+@pytest.fixture
+def open_hooks(serve_app, make_config, transfer_place, receiver):
+    """``await open_hooks(**webhooks)`` gives a gateway that sends to ``receiver``."""
+    from webhook_room import Hooks, with_webhooks
+
+    async def make(store=None, **changes):
+        config = with_webhooks(make_config(), receiver.port, store, **changes)
+        api = await serve_app(transfer_place.plugins(), config=config, clock=transfer_place.clock)
+        return Hooks(api, transfer_place, receiver.url)
+
+    return make

@@ -22,8 +22,11 @@ OWNER, BOT = ACCOUNTS[0], ACCOUNTS[1]
 class Place:
     """A running gateway, its first chain's node, and the ids of what stands there."""
 
-    def __init__(self, url, node):
+    def __init__(self, url, node, key=None):
         self.url, self.node = url, node
+        self.headers = {"Content-Type": "application/json"}
+        if key is not None:
+            self.headers["Authorization"] = f"Bearer {key}"
         chain = chain_manifests()["devnet"]
         self.usdc, self.weth = (chain.token(symbol).address for symbol in ("USDC", "WETH"))
         vaults = {vault.id: f"31337:{vault.address}" for vault in chain.vaults}
@@ -34,9 +37,7 @@ class Place:
 
     def ask(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(
-            self.url + path, data, {"Content-Type": "application/json"}, method=method
-        )
+        request = urllib.request.Request(self.url + path, data, self.headers, method=method)
         try:
             answer = urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=120)
         except urllib.error.HTTPError as error:
@@ -61,6 +62,15 @@ class Place:
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
         with opener.open(request, timeout=120) as answer:
             return json.loads(answer.read())["result"]
+
+    @property
+    def webhook(self):
+        (step,) = self.ask("POST", f"/v2/swaps/{self.quoted()}/action").body["steps"]
+        url = "https://203.0.113.7/hook"
+        return {"url": url, "kind": "transaction", "txId": step["txId"], "hash": "0x" + "ab" * 32}
+
+    def registered(self):
+        return self.ask("POST", "/v2/webhooks", self.webhook).body["webhookId"]
 
     @property
     def swap(self):
@@ -214,6 +224,10 @@ REQUESTS = {
     "getPriceHistory": lambda place: ("/v2/prices/history?network=devnet&token=native&interval=1h", None),
     "openStream": lambda place: ("/v2/stream?heads=devnet", None),
     "getIndexStatus": lambda place: ("/v2/index/status?network=devnet", None),
+    "createWebhook": lambda place: ("/v2/webhooks", place.webhook),
+    "listWebhooks": lambda place: ("/v2/webhooks", None),
+    "getWebhook": lambda place: (f"/v2/webhooks/{place.registered()}", None),
+    "deleteWebhook": lambda place: (f"/v2/webhooks/{place.registered()}", None),
     "callRpc": lambda place: ("/v2/rpc/31337", RPC),
 }
 
@@ -240,8 +254,29 @@ def place():
         yield place
 
 
+@pytest.fixture(scope="module")
+def hooked():
+    """A gateway with webhooks, which go to an address for documentation (RFC 5737)."""
+    from quoteway_devnet.chains import Devnet
+    from quoteway_devnet.demo.server import gateway_over
+
+    key, ring = "4f1c9a07e2d85b36c0a7914ed3f8625b", "8be0d3f7a61c54294f1c9a07e2d85b36c0a7914ed3f8625b"
+    settings = {
+        "QUOTEWAY_PLUGIN__DEVNET__ENABLED": "true",
+        "QUOTEWAY_AUTH__KEYS": '[{name = "bot", key = {env = "BOT_KEY"}}]',
+        "QUOTEWAY_QUOTES__KEYS": '[{id = "k1", secret = {env = "RING"}}]',
+        "QUOTEWAY_QUOTES__COMPETITION_TIMEOUT_S": "20",
+        "QUOTEWAY_STORE__URL": "store.sqlite3",
+        "QUOTEWAY_WEBHOOKS__ENABLED": "true",
+        "QUOTEWAY_WEBHOOKS__PRIVATE_NETWORKS": '["203.0.113.0/24"]',
+    }
+    with Devnet.running() as devnet, gateway_over(devnet, **settings, BOT_KEY=key, RING=ring) as url:
+        yield Place(url, devnet.urls["devnet"], key)
+
+
 @pytest.mark.parametrize("operation", operations(), ids=lambda operation: operation.name)
-def test_on_real_contracts(place, contract, operation):
+def test_on_real_contracts(request, contract, operation):
+    place = request.getfixturevalue("hooked" if operation.needs_key else "place")
     path, body = REQUESTS[operation.name](place)
     if operation.streams:
         name, data = place.first_event(path)
@@ -251,7 +286,10 @@ def test_on_real_contracts(place, contract, operation):
     answer = place.ask(operation.method, path, body)
     assert answer.status == operation.status, answer.body
     told = contract.check(operation.name, answer)
-    if operation.status == 201:
+    if operation.name == "listWebhooks":
+        assert isinstance(told["data"], list)
+        return
+    if operation.status == 201 and not operation.needs_key:
         assert told["simulation"]["status"] == "success"
     if operation.name == "submitTransaction":
         assert place.succeeds(told["hash"])

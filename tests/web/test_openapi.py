@@ -62,6 +62,10 @@ GET /v2/prices/history
 GET /v2/index/status
 GET /v2/transactions/{txId}
 GET /v2/stream
+POST /v2/webhooks
+GET /v2/webhooks
+GET /v2/webhooks/{webhookId}
+DELETE /v2/webhooks/{webhookId}
 GET /v2/networks
 GET /v2/index/status
 """
@@ -87,7 +91,9 @@ EXAMPLES = {
     "bot": "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
     "strategy": "idle",
 }
-STATUS_201 = {operation.name for operation in operations() if operation.path.endswith(("/action", "/revoke"))}
+STATUS_201 = {
+    operation.name for operation in operations() if operation.path.endswith(("/action", "/revoke"))
+} | {"createWebhook"}
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ from portfolio_gateway import WALLET, address
 from quoteway.models import Block, Incomplete, Leg, Pool, PoolPosition, Vault, VaultPosition
 from quoteway.testing.fakes import ListedPools, ListedVaults
 
+HEAD = {"jsonrpc": "2.0", "id": 1, "method": "eth_blockNumber", "params": []}
+
 
 def position(token, resource, number=1, amount=10**6):
     block = Block(1, "0x" + "11" * 32, 1_700_000_000)
@@ -171,3 +173,42 @@ async def test_what_a_source_could_not_look_for_is_named_beside_what_it_found(
         body = contract.check(name, await api.get(f"{path}?wallet={WALLET}"))
         assert [row["positionId"] for row in body["data"]] == [f"{pool_id}/1"]
         assert body["partial"] == [{"provider": "listed-pools", "reason": told}]
+
+
+async def test_the_block_of_each_network_is_told_also_of_one_without_a_position(
+    serve_app, portfolio, sources, contract
+):
+    api = await portfolio.serve(serve_app, *sources)
+    path = f"/v2/portfolio/positions?wallet={WALLET}"
+    body = contract.check("getPortfolioPositions", await api.get(path))
+    blocks = {row["chainId"]: row["block"] for row in body["asOf"]}
+    assert blocks[31337] == min(row["asOfBlock"]["number"] for row in body["data"]) == 1
+    assert (await api.get(f"{path}&limit=1")).body["asOf"][0] == {"chainId": 31337, "block": 1}, (
+        "of all pages"
+    )
+    head = int((await api.post("/v2/rpc/31338", HEAD)).body["result"], 16)
+    (row,) = (await api.get(f"{path}&network=devnet-l2")).body["asOf"]
+    assert (row["chainId"], row["block"] <= head) == (31338, True)
+    api = await portfolio.serve(serve_app, sources[0])
+    stranger = (await api.get(path.replace(WALLET, address(9)))).body
+    assert stranger["data"] == []
+    head = int((await api.post("/v2/rpc/31337", HEAD)).body["result"], 16)
+    assert {row["chainId"]: row["block"] for row in stranger["asOf"]}[31337] == head
+
+
+async def test_a_network_whose_node_hangs_is_left_out_of_as_of(
+    serve_app, portfolio, sources, contract, monkeypatch
+):
+    from quoteway.evm.chain import RpcChain
+
+    api = await portfolio.serve(serve_app, *sources)
+    head = RpcChain.head
+
+    async def hangs(chain):
+        if chain.network.chain_id == 31338:
+            await asyncio.Event().wait()
+        return await head(chain)
+
+    monkeypatch.setattr(RpcChain, "head", hangs)
+    body = (await api.get(f"/v2/portfolio/positions?wallet={WALLET}")).body
+    assert [row["chainId"] for row in body["asOf"]] == [31337]

@@ -268,7 +268,7 @@ async def test_a_client_that_never_reads_is_disconnected_and_costs_bounded_memor
         writer.close()
     assert not room.streams._open
     assert caller not in room.streams._callers
-    assert caller not in room.streams._quotes
+    assert not room.streams._followed
 
 
 async def until_some(look):
@@ -319,7 +319,7 @@ async def come_and_go(room, quote, times):
 
 async def at_rest(room, most_tasks=1_000):
     streams = room.streams
-    is_empty = not (streams._open or streams._callers or streams._quotes or streams.topics._topics)
+    is_empty = not (streams._open or streams._callers or streams._followed or streams.topics._topics)
     return is_empty and len(asyncio.all_tasks()) <= most_tasks
 
 

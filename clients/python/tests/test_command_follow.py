@@ -127,3 +127,79 @@ def test_text_of_strangers_about_a_transaction_is_harmless(tmp_path):
         found = told("follow", saved(tmp_path), HASH, "--url", server.url)
     assert (found.exit_code, found.stdout) == (1, "")
     assert told("follow", saved(tmp_path), HASH, "--url", "http://127.0.0.1:1").exit_code == 3
+
+
+# --- live answers -------------------------------------------------------------------------------------------
+
+
+def stream_of(*events):
+    from test_client_stream import COMPLETE, OPEN, event
+
+    return OPEN + b"".join(event(name, data, f"p-{at}") for at, (name, data) in enumerate(events)) + COMPLETE
+
+
+def test_heads_and_quotes_are_followed_until_they_end(tmp_path):
+    from test_client_stream import HEAD, StreamServer
+
+    usdc = {"address": "0x" + "11" * 20, "chainId": 1, "network": "one", "decimals": 6, "isNative": False}
+    token = usdc | {"symbol": "USDC", "name": None, "logoUri": None, "priceUsd": None, "listed": True}
+    now = {"fromToken": token, "toToken": token, "fromAmount": "1000000", "toAmount": "2500000"}
+    better = {"quoteId": "q", "change": "improved", "quote": now}
+    failure = {"topic": "heads", "item": "two", "error": {"code": "upstream_error", "message": "Down."}}
+    events = [("head", HEAD), ("quote", better), ("failure", failure), ("lost", {"reason": "too_old"})]
+    path = tmp_path / "quote.json"
+    path.write_text(json.dumps({"quoteId": "saved-id"}))
+    with StreamServer(stream_of(*events, ("new", {}))) as server:
+        words = ("follow", "--head", "one", "--quote", path, "--quote", "other-id", "--url", server.url)
+        found = told(*words)
+        as_json_ = told(*words, "--json", "--count", "2")
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.splitlines() == [
+        "head           one 7 0x12 1970-01-01 00:00:00 UTC",
+        "quote          improved: 1 USDC for 2.5 USDC",
+        "not known      heads two: Down.",
+        "lost           events were missed: the present states follow",
+    ]
+    assert "heads=one&quotes=saved-id%2Cother-id" in server.requests[0]
+    lines = [json.loads(line) for line in as_json_.stdout.splitlines()]
+    assert lines == [
+        {"event": "head", "id": "p-0", "data": HEAD},
+        {"event": "quote", "id": "p-1", "data": better},
+    ]
+
+
+def test_live_answers_end_in_time_and_wrong_use_is_told(tmp_path):
+    from test_client_stream import HEAD, OPEN, StreamServer, event
+
+    with StreamServer(OPEN + event("head", HEAD, "p-1")) as server:
+        began = time.monotonic()
+        found = told("follow", "--head", "one", "--url", server.url, "--timeout", "0.5")
+    assert (found.exit_code, len(found.stdout.splitlines()) >= 1) == (0, True)
+    assert time.monotonic() - began < 60
+    bad = tmp_path / "bad.json"
+    bad.write_text("[]")
+    for words in ((), ("x",), ("--head", "one", "x", HASH), ("--quote", bad), ("x", HASH, "--count", "1")):
+        found = told("follow", *words, "--url", "http://127.0.0.1:1")
+        assert (found.exit_code, found.stdout) == (2, ""), words
+    assert told("follow", "--head", "one", "--url", "http://127.0.0.1:1").exit_code == 3
+    with StreamServer(stream_of(("head", {"network": HOSTILE, "block": {"number": "x"}}))) as server:
+        assert told("follow", "--head", "one", "--url", server.url).exit_code == 3
+    hostile = {"network": HOSTILE, "block": {"number": 1, "hash": HOSTILE, "timestamp": 10**18}}
+    with StreamServer(stream_of(("head", hostile), ("failure", {"topic": HOSTILE, "item": []}))) as server:
+        found = told("follow", "--head", "one", "--url", server.url)
+    assert found.exit_code == 0, found.stderr
+    assert found.stdout.replace("\n", "").isascii()
+    assert found.stdout.replace("\n", "").isprintable()
+
+
+@pytest.mark.slow
+def test_blocks_and_a_quote_of_the_real_gateway_are_followed(chain, tmp_path):
+    path = tmp_path / "quote.json"
+    with Quoteway(chain.url) as client:
+        from quoteway_client.operations.swaps import create_swap_quote
+
+        call = create_swap_quote(**chain.swap())
+        path.write_bytes(client.run(client.gateway.answered(call)).content)
+    found = told("follow", "--head", "devnet", "--quote", path, "--count", "2", "--url", chain.url)
+    assert found.exit_code == 0, found.stderr
+    assert sorted(line.split()[0] for line in found.stdout.splitlines()) == ["head", "quote"]

@@ -1000,6 +1000,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v2/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Webhooks of the API key
+         * @description Needs an API key with a name; 503 `capability_disabled` where the deployment sends no webhooks. docs/how-to/receive-webhooks.md has more.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Send the states of a transfer or transaction to a URL
+         * @description Each state that `GET /v2/stream` tells of it is sent as a POST, signed as Standard Webhooks says, again until it is taken. The same request again is answered with the same registration. Needs an API key with a name; 503 `capability_disabled` where the deployment sends no webhooks. docs/how-to/receive-webhooks.md has more.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v2/webhooks/{webhookId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * One webhook
+         * @description Needs an API key with a name; 503 `capability_disabled` where the deployment sends no webhooks. docs/how-to/receive-webhooks.md has more.
+         */
+        get: operations["getWebhook"];
+        put?: never;
+        post?: never;
+        /**
+         * Send no more events of a webhook
+         * @description Answers what it was. An event that is being sent may still arrive. Needs an API key with a name; 503 `capability_disabled` where the deployment sends no webhooks. docs/how-to/receive-webhooks.md has more.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v2/rpc/{chainId}": {
         parameters: {
             query?: never;
@@ -4435,6 +4483,8 @@ export interface components {
             updatedAt: string;
             /** @description Positions that the wallet has in pools and vaults */
             data: components["schemas"]["PortfolioPosition"][];
+            /** @description Block of each network at which the positions were read: the oldest `asOfBlock` among its positions on all pages, else the newest block before they were looked for. A network whose block is not known is left out */
+            asOf: components["schemas"]["AsOf"][];
         };
         AllowanceEntry: {
             /** @description Name of the network; `eip155:` and the chain id where this deployment has no name for it */
@@ -4777,8 +4827,123 @@ export interface components {
             /** @description Whether to connect again, with the last id as `Last-Event-ID` */
             reconnect: boolean;
         };
-        /** @description Data of one event, by its name: `head`, `quote`, `failure`, `lost` and `end`, in the order of the schemas. */
-        StreamEvent: components["schemas"]["Head"] | components["schemas"]["QuoteChange"] | components["schemas"]["TopicFailure"] | components["schemas"]["StreamLost"] | components["schemas"]["StreamEnd"];
+        /** @description Data of one event, by its name: `head`, `quote`, `transaction`, `transfer`, `index`, `failure`, `lost` and `end`, in the order of the schemas. */
+        StreamEvent: components["schemas"]["Head"] | components["schemas"]["QuoteChange"] | components["schemas"]["HashReport"] | components["schemas"]["Tracked"] | components["schemas"]["IndexStatus"] | components["schemas"]["TopicFailure"] | components["schemas"]["StreamLost"] | components["schemas"]["StreamEnd"];
+        WebhookBody: {
+            /** @description URL of the receiver */
+            url: string;
+            /**
+             * @description What is followed: a `transfer` until it has arrived or is refunded, a `transaction` into its block
+             * @enum {string}
+             */
+            kind: "transfer" | "transaction";
+            /** @description `txId` of the step that the transaction carries out */
+            txId: string;
+            /** @description Hash of the broadcast transaction, 32 bytes as 0x hex */
+            hash: string;
+        };
+        /** @description A registration as it is answered when it is made, with its secret. */
+        NewWebhook: {
+            /** @description Id of the registration */
+            webhookId: string;
+            /**
+             * @description What is followed: a `transfer` to another network, or a `transaction` into its block
+             * @enum {string}
+             */
+            kind: "transfer" | "transaction";
+            /** @description `txId` of the step that the transaction carries out */
+            txId: string;
+            /** @description Hash of the transaction */
+            hash: string;
+            /** @description URL of the receiver */
+            url: string;
+            /**
+             * @description `done`: the last event was taken, or dropped. More may be added within v2
+             * @enum {string}
+             */
+            state: "active" | "done";
+            /**
+             * Format: int64
+             * @description Number of events that the receiver has taken
+             */
+            delivered: number;
+            /**
+             * Format: int64
+             * @description Number of events that wait to be taken
+             */
+            pending: number;
+            /**
+             * Format: int64
+             * @description Number of events that are sent no more: not taken for too long, or too many waited
+             */
+            dropped: number;
+            /** @description Why the newest attempt failed: `timeout`, `connection`, `tls`, `redirect`, `not_allowed`, or `status` and a number. Null when it succeeded, and before the first */
+            lastFailure: string | null;
+            /**
+             * Format: int64
+             * @description Time of the registration. Unix seconds
+             */
+            createdAt: number;
+            /**
+             * Format: int64
+             * @description Time after which no new state is sent: when `txId` expires. Unix seconds
+             */
+            expiresAt: number;
+            /** @description Secret of the signatures, as Standard Webhooks has it: `whsec_` and base64. No other answer has it */
+            secret: string;
+        };
+        /** @description A registration: the states of a transfer or transaction are sent to `url`. */
+        Webhook: {
+            /** @description Id of the registration */
+            webhookId: string;
+            /**
+             * @description What is followed: a `transfer` to another network, or a `transaction` into its block
+             * @enum {string}
+             */
+            kind: "transfer" | "transaction";
+            /** @description `txId` of the step that the transaction carries out */
+            txId: string;
+            /** @description Hash of the transaction */
+            hash: string;
+            /** @description URL of the receiver */
+            url: string;
+            /**
+             * @description `done`: the last event was taken, or dropped. More may be added within v2
+             * @enum {string}
+             */
+            state: "active" | "done";
+            /**
+             * Format: int64
+             * @description Number of events that the receiver has taken
+             */
+            delivered: number;
+            /**
+             * Format: int64
+             * @description Number of events that wait to be taken
+             */
+            pending: number;
+            /**
+             * Format: int64
+             * @description Number of events that are sent no more: not taken for too long, or too many waited
+             */
+            dropped: number;
+            /** @description Why the newest attempt failed: `timeout`, `connection`, `tls`, `redirect`, `not_allowed`, or `status` and a number. Null when it succeeded, and before the first */
+            lastFailure: string | null;
+            /**
+             * Format: int64
+             * @description Time of the registration. Unix seconds
+             */
+            createdAt: number;
+            /**
+             * Format: int64
+             * @description Time after which no new state is sent: when `txId` expires. Unix seconds
+             */
+            expiresAt: number;
+        };
+        Webhooks: {
+            /** @description Registrations of the API key, the newest first */
+            data: components["schemas"]["Webhook"][];
+        };
         /** @description Call of JSON-RPC 2.0 */
         RpcCall: {
             /**
@@ -6895,6 +7060,97 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Gains"];
+                };
+            };
+        };
+    };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Webhooks of the API key. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhooks"];
+                };
+            };
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** @description JSON in UTF-8. Members that the schema does not have are refused. */
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookBody"];
+            };
+        };
+        responses: {
+            /** @description Send the states of a transfer or transaction to a URL. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewWebhook"];
+                };
+            };
+        };
+    };
+    getWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the registration */
+                webhookId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One webhook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
+                };
+            };
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Id of the registration */
+                webhookId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Send no more events of a webhook. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Webhook"];
                 };
             };
         };

@@ -6,6 +6,7 @@ import { TransportError } from "./errors.js";
 import { follow, type FollowOptions, type Tracked, type Transfer } from "./following.js";
 import { OPERATIONS } from "./operations.js";
 import { send, type SendOptions, type Sent, type Wallet } from "./sending.js";
+import { stream, type StreamEvent, type StreamOptions, type Topics } from "./streaming.js";
 import { request, type CallOptions, type TransportSettings } from "./transport.js";
 
 export type Schemas = components["schemas"];
@@ -171,6 +172,11 @@ export class Quoteway {
   /** The states of a transfer to another network as they change, until it has arrived, is refunded, or waits for its sender. */
   follow(sent: Transfer, options: FollowOptions = {}): AsyncGenerator<Tracked, void, undefined> {
     return follow((signal) => this.transactions.track(sent, { signal }), options);
+  }
+
+  /** Live answers: new blocks, followed quotes, transactions and transfers, and indexes. Ends after the last event of the last topic. */
+  stream(topics: Topics, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void, undefined> {
+    return stream(this.#settings, topics, options);
   }
 
   async #quote<N extends Noun, Body, Q extends object>(noun: N, body: Body, answer: Promise<Q>, id: string | null = null): Promise<Q & { readonly asked: Asked<N, Body> }> {

@@ -24,5 +24,6 @@ export {
 export type { ErrorDetails, SentTransaction } from "./errors.js";
 export type { FollowOptions, Tracked, Transfer } from "./following.js";
 export type { Receipt, SendOptions, Sent, SignedPermit, TypedData, Wallet, WalletTransaction } from "./sending.js";
+export type { StreamEvent, StreamOptions, Topics } from "./streaming.js";
 export type { CallOptions } from "./transport.js";
 export { checkMessages } from "./typed_data.js";

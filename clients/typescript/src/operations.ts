@@ -51,6 +51,10 @@ export const OPERATIONS = {
   getPortfolioActivity: ["GET","/v2/portfolio/activity",null,"Activity"],
   getPortfolioHistory: ["GET","/v2/portfolio/history",null,null],
   getPortfolioPnl: ["GET","/v2/portfolio/pnl",null,"Gains"],
+  createWebhook: ["POST","/v2/webhooks",null,null],
+  listWebhooks: ["GET","/v2/webhooks",null,null],
+  getWebhook: ["GET","/v2/webhooks/{webhookId}",null,null],
+  deleteWebhook: ["DELETE","/v2/webhooks/{webhookId}",null,null],
   callRpc: ["POST","/v2/rpc/{chainId}",null,null],
 } as const satisfies Record<string, readonly [string, string, string | null, string | null]>;
 
@@ -129,5 +133,10 @@ export const AMOUNTS: Readonly<Record<string, Readonly<Record<string, true | str
   Gains: {"data":"GainEntry"},
   GainEntry: {"deposited":"TokenAmount","withdrawn":"TokenAmount","collectedFees":"TokenAmount","uncollectedFees":"TokenAmount"},
   TokenAmount: {"amount":true},
+  Head: {},
+  QuoteChange: {"quote":"SwapQuote","error":"ErrorMembers"},
+  IndexStatus: {},
+  TopicFailure: {"error":"ErrorMembers"},
+  StreamLost: {},
   Error: {"error":"ErrorMembers"},
 };

@@ -118,6 +118,20 @@ async function once(settings: TransportSettings, asked: Request, signal: AbortSi
   return read(response, text, asked.answers);
 }
 
+/** Returns the error of an answer that is not what was asked for. */
+export async function refusal(response: Response): Promise<Error> {
+  if (response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400)) {
+    return new TransportError("The server redirects to another address, which is not followed. Set baseUrl to the gateway's own address.", response.status || null, false);
+  }
+  const text = await limitedText(response);
+  try {
+    read(response, text, null);
+  } catch (error) {
+    return error as Error;
+  }
+  return new TransportError(`The answer (HTTP ${response.status}) is no stream. Is baseUrl a Quoteway gateway?`, response.status, false);
+}
+
 async function limitedText(response: Response): Promise<string> {
   if (response.body === null) return "";
   const decoder = new TextDecoder();

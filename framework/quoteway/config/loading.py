@@ -86,6 +86,7 @@ def load_config(
     if len({key.id for key in config.quotes.keys}) != len(config.quotes.keys):
         raise ConfigError(f"{path or 'environment'}: quotes.keys: every id must be unique")
     _check_keys(config, path)
+    _check_webhooks(config, path)
     sign = _sign_of_deployment(config)
     if sign is not None:
         if not config.quotes.keys:
@@ -119,6 +120,19 @@ def _check_keys(config: Config, path: Path | None) -> None:
                 f"auth.keys: {key.name} is of the tier {key.tier}, which [limits.tiers] does not have.{hint}"
             )
             raise ConfigError(f"{path or 'environment'}: {text}")
+
+
+def _check_webhooks(config: Config, path: Path | None) -> None:
+    """Raises ``ConfigError`` for webhooks that nobody may register, or that a restart would lose."""
+    if not config.webhooks.enabled:
+        return
+    needed = {
+        "auth.keys with a name each": any(isinstance(key, NamedKey) for key in config.auth.keys),
+        "store.url": config.store.url is not None,
+    }
+    missing = [name for name, is_there in needed.items() if not is_there]
+    if missing:
+        raise ConfigError(f"{path or 'environment'}: webhooks.enabled needs {' and '.join(missing)}")
 
 
 def load_selection(path: Path | None = None, environ: Mapping[str, str] = os.environ) -> Config:

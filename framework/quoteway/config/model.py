@@ -23,6 +23,7 @@ from quoteway.config.policy import PolicyConfig
 from quoteway.config.shared import SharedConfig
 from quoteway.config.stream import StreamConfig
 from quoteway.config.traces import TracesConfig
+from quoteway.config.webhooks import WebhooksConfig
 from quoteway.secrets import Secret, SecretField
 
 MIN_KEY_BYTES = 32
@@ -353,6 +354,7 @@ class Config:
     sockets: SocketsConfig = table(SocketsConfig)
     stream: StreamConfig = table(StreamConfig)
     operator: OperatorConfig = table(OperatorConfig)
+    webhooks: WebhooksConfig = table(WebhooksConfig)
     quotes: QuotesConfig = table(QuotesConfig)
     actions: ActionsConfig = table(ActionsConfig)
     prices: PricesConfig = table(PricesConfig)

@@ -25,6 +25,21 @@ class StreamConfig:
     quote_interval_s: float = setting(
         seconds(0.05, 3_600), "Least time between two quotes of one request that is followed.", 5.0
     )
+    transactions: int = setting(
+        integer(0, 100_000), "Transactions and transfers that are followed in all; 0: none.", 200
+    )
+    transactions_per_caller: int = setting(
+        integer(1, 100_000), "Transactions and transfers that one caller follows.", 20
+    )
+    transaction_interval_s: float = setting(
+        seconds(0.05, 3_600),
+        "Least time between two looks at a transaction or transfer; up to ten times that when it has not "
+        "changed for long.",
+        3.0,
+    )
+    index_interval_s: float = setting(
+        seconds(0.05, 3_600), "Time between two looks at the progress of indexes.", 2.0
+    )
     queue_bytes: int = setting(
         integer(4_096, 16_777_216),
         "Bytes that may wait in the connection of a client that reads slowly. Of what comes then it gets the "

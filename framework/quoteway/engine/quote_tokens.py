@@ -9,6 +9,8 @@ shorter. They are decompressed only after the signature is verified, up to a siz
 from __future__ import annotations
 
 import base64
+import hashlib
+import hmac
 import json
 import re
 import secrets
@@ -82,6 +84,15 @@ class KeyRing:
     def random(cls) -> KeyRing:
         """Returns a ring with one random key. Its tokens are invalid after a restart."""
         return cls([("ephemeral", secrets.token_bytes(MIN_KEY_BYTES))])
+
+    def derive(self, label: bytes, key_id: str | None = None) -> tuple[str, bytes]:
+        """Returns a key of 32 bytes for one purpose, made of the named key of the ring, and that one's id.
+
+        Without ``key_id`` it is made of the key that signs. Raises ``KeyError`` for an id that is not there.
+        """
+        name = self._current if key_id is None else key_id
+        # No token is signed over this: what is signed of a token begins with the base64 of "{".
+        return name, hmac.digest(self._keys[name], b"quoteway key: " + label, hashlib.sha256)
 
     def sign(self, claims: Mapping[str, Any], kind: str) -> str:
         headers = {"kid": self._current, "typ": kind}
@@ -178,6 +189,10 @@ class Sealer:
             text = f"The quote could be refreshed until {terms.until} (Unix seconds): request a new one."
             raise NotFound(text, reason=Reason.QUOTE_EXPIRED)
         return quote
+
+    def derive(self, purpose: str, key_id: str | None = None) -> tuple[str, bytes]:
+        """Returns a key for one purpose of this deployment: see ``KeyRing.derive``."""
+        return self._ring.derive(f"{self._issuer}\0{purpose}".encode(), key_id)
 
     def seal_transaction(self, commitment: TransactionCommitment) -> str:
         """Returns the ``txId`` of one built step, issued when its action was created."""

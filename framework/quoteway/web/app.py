@@ -46,6 +46,7 @@ from quoteway.web.resources import (
     transactions,
     vaults,
     wallet_value,
+    webhooks,
 )
 from quoteway.web.resources.operator import add_operator
 from quoteway.web.rpc.calls import RPC, RpcCalls
@@ -67,7 +68,7 @@ def operations() -> tuple[Operation, ...]:
     deployment = (listings, performance, index_status)
     catalogs = (tokens, prices, price_history)
     wallets = (balances, positions, approvals, activity, wallet_value, gains)
-    resources = (*deployment, *catalogs, *quotes, transactions, *wallets, stream, rpc)
+    resources = (*deployment, *catalogs, *quotes, transactions, *wallets, stream, webhooks, rpc)
     return tuple(operation for resource in resources for operation in resource.OPERATIONS)
 
 
@@ -92,6 +93,10 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app[RPC] = calls = RpcCalls(gateway)
     app.on_cleanup.append(lambda _: calls.close())
     app[stream.STREAMS] = streams = stream.Streams(gateway, metrics.streams)
+    if gateway.config.webhooks.enabled:
+        app[webhooks.SERVICE] = service = webhooks.WebhookService(gateway, streams, metrics.webhooks)
+        app.on_startup.append(service.start)
+        app.on_shutdown.append(service.stop)
     app.on_shutdown.append(streams.stop)
     for operation in (*operations(), get_open_api):
         handler = operation.bind(gateway)

@@ -11,8 +11,9 @@ import aiohttp
 import orjson
 import pytest
 from aiohttp import web
+from quoteway import is_public_address
 from quoteway_tokenlist.document import ListError
-from quoteway_tokenlist.fetch import Limits, fetch, is_public
+from quoteway_tokenlist.fetch import Limits, fetch
 from quoteway_tokenlist.sources import FileSource, UrlSource
 from yarl import URL
 
@@ -276,9 +277,9 @@ async def test_a_refused_connection_is_a_refused_list(session):
     ],
 )
 def test_what_counts_as_public(address):
-    assert is_public(ipaddress.ip_address(address)) is (address == "::ffff:8.8.8.8")
-    assert is_public(ipaddress.ip_address("8.8.8.8"))
-    assert is_public(ipaddress.ip_address("2606:4700::1111"))
+    assert is_public_address(ipaddress.ip_address(address)) is (address == "::ffff:8.8.8.8")
+    assert is_public_address(ipaddress.ip_address("8.8.8.8"))
+    assert is_public_address(ipaddress.ip_address("2606:4700::1111"))
 
 
 async def test_a_file_is_read_again_when_it_changed(tmp_path):

@@ -35,6 +35,7 @@ from quoteway_client.sending import Sent as Sent
 from quoteway_client.sending import SentTransaction as SentTransaction
 from quoteway_client.signing import Signer as Signer
 from quoteway_client.signing import sign_permits as sign_permits
+from quoteway_client.streaming import StreamEvent as StreamEvent
 from quoteway_client.units import from_units as from_units
 from quoteway_client.units import to_units as to_units
 from quoteway_client.verifying import verify_action as verify_action

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import AsyncIterator, Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -20,7 +21,9 @@ from quoteway_client.operations.swaps import AsyncSwapsOperations, SwapsOperatio
 from quoteway_client.operations.tokens import AsyncTokensOperations, TokensOperations
 from quoteway_client.operations.transactions import AsyncTransactionsOperations, TransactionsOperations
 from quoteway_client.operations.vaults import AsyncVaultsOperations, VaultsOperations
+from quoteway_client.operations.webhooks import AsyncWebhooksOperations, WebhooksOperations
 from quoteway_client.sending import Sending, Sent, sending
+from quoteway_client.streaming import Item, StreamEvent, Streaming, Topics
 from quoteway_client.verifying import KEYS_PATH
 
 if TYPE_CHECKING:
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_ANSWER_BYTES = 64 * 1024 * 1024
+MAX_REFUSAL_BYTES = 1024 * 1024
 
 
 class Quoteway:
@@ -60,6 +64,7 @@ class Quoteway:
         self.vaults = VaultsOperations(self)
         self.transactions = TransactionsOperations(self)
         self.portfolio = PortfolioOperations(self)
+        self.webhooks = WebhooksOperations(self)
 
     def rpc(self, chain_id: int, method: str, *params: Any) -> Any:
         """Returns the result of a JSON-RPC method that reads a chain. Raises ``RpcError`` for the node's
@@ -102,6 +107,48 @@ class Quoteway:
         Raises ``NotExecutable`` when ``timeout_s`` is over before.
         """
         return self.run(following(self.gateway, transfer, timeout_s, poll_s))
+
+    def stream(
+        self,
+        *,
+        heads: Iterable[str] = (),
+        quotes: Iterable[str] = (),
+        transactions: Iterable[Item] = (),
+        transfers: Iterable[Item] = (),
+        index: Iterable[str] = (),
+        last_id: str | None = None,
+    ) -> Iterator[StreamEvent]:
+        """Yields live answers: new blocks, followed quotes, transactions and transfers, and indexes.
+
+        Topics are those of ``GET /v2/stream``; a transaction or transfer is what ``send`` returned, or
+        ``<txId>:<hash>``. It connects again where it ended, and ends after the last event of the last topic;
+        ``last_id`` goes on after an earlier event. It blocks between events; close it to end it before.
+
+        Raises ``ValueError`` without a topic, the error of the gateway where it refuses, and
+        ``ConnectionFailed`` when nothing came for ``deadline_s`` of ``retrying``.
+        """
+        topics = Topics(
+            heads=heads, quotes=quotes, transactions=transactions, transfers=transfers, index=index
+        )
+        return self._stream(Streaming(self.gateway, topics, last_id))
+
+    def _stream(self, streaming: Streaming) -> Iterator[StreamEvent]:
+        while True:
+            try:
+                with self._http.stream(**_arguments(streaming.request())) as response:
+                    if _is_stream(response):
+                        for chunk in response.iter_raw():
+                            yield from streaming.feed(chunk)
+                    else:
+                        content = bytearray()
+                        for chunk in response.iter_bytes():
+                            content += chunk[: MAX_REFUSAL_BYTES - len(content)]
+                        streaming.answered(Reply(response.status_code, _headers(response), bytes(content)))
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                streaming.failed(type(error).__name__)
+            if streaming.is_over:
+                return
+            time.sleep(streaming.pause_s())
 
     def run(self, flow: Flow[T]) -> T:
         """Carries out a flow."""
@@ -174,6 +221,7 @@ class AsyncQuoteway:
         self.vaults = AsyncVaultsOperations(self)
         self.transactions = AsyncTransactionsOperations(self)
         self.portfolio = AsyncPortfolioOperations(self)
+        self.webhooks = AsyncWebhooksOperations(self)
 
     async def rpc(self, chain_id: int, method: str, *params: Any) -> Any:
         """Returns the result of a JSON-RPC method that reads a chain. Raises ``RpcError`` for the node's
@@ -204,6 +252,41 @@ class AsyncQuoteway:
     async def follow(self, transfer: Sent, *, timeout_s: float = 3600.0, poll_s: float = 5.0) -> Tracked:
         """Does what ``Quoteway.follow`` does."""
         return await self.run(following(self.gateway, transfer, timeout_s, poll_s))
+
+    def stream(
+        self,
+        *,
+        heads: Iterable[str] = (),
+        quotes: Iterable[str] = (),
+        transactions: Iterable[Item] = (),
+        transfers: Iterable[Item] = (),
+        index: Iterable[str] = (),
+        last_id: str | None = None,
+    ) -> AsyncIterator[StreamEvent]:
+        """Does what ``Quoteway.stream`` does, with ``async for``."""
+        topics = Topics(
+            heads=heads, quotes=quotes, transactions=transactions, transfers=transfers, index=index
+        )
+        return self._stream(Streaming(self.gateway, topics, last_id))
+
+    async def _stream(self, streaming: Streaming) -> AsyncIterator[StreamEvent]:
+        while True:
+            try:
+                async with self._http.stream(**_arguments(streaming.request())) as response:
+                    if _is_stream(response):
+                        async for chunk in response.aiter_raw():
+                            for event in streaming.feed(chunk):
+                                yield event
+                    else:
+                        content = bytearray()
+                        async for chunk in response.aiter_bytes():
+                            content += chunk[: MAX_REFUSAL_BYTES - len(content)]
+                        streaming.answered(Reply(response.status_code, _headers(response), bytes(content)))
+            except (httpx.HTTPError, httpx.InvalidURL) as error:
+                streaming.failed(type(error).__name__)
+            if streaming.is_over:
+                return
+            await asyncio.sleep(streaming.pause_s())
 
     async def run(self, flow: Flow[T]) -> T:
         """Carries out a flow."""
@@ -258,6 +341,11 @@ def _arguments(request: Request) -> dict[str, Any]:
         "timeout": request.timeout_s,
         "follow_redirects": False,
     }
+
+
+def _is_stream(response: httpx.Response) -> bool:
+    kind = response.headers.get("content-type", "")
+    return response.status_code == 200 and bool(kind.startswith("text/event-stream"))
 
 
 def _headers(response: httpx.Response) -> dict[str, str]:

@@ -194,7 +194,7 @@ def asked(retrying: Retrying, request: Request, read: Callable[[Reply], T]) -> F
 
 def _model(reply: Reply, type_: type[T]) -> T:
     if not 200 <= reply.status < 300:
-        raise _refusal(reply)
+        raise refusal(reply)
     try:
         return wire.read(reply.content, type_)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
@@ -219,7 +219,8 @@ def _rpc_result(reply: Reply) -> Any:
     return answer["result"]
 
 
-def _refusal(reply: Reply) -> QuotewayError:
+def refusal(reply: Reply) -> QuotewayError:
+    """Returns the error of an answer that is no success."""
     if 300 <= reply.status < 400:
         return UnexpectedAnswer(
             f"the address answers {reply.status}, a redirect, which is not followed, since the request may "

@@ -33,6 +33,7 @@ class ApiKey:
     providers: frozenset[str] | None = None
     connections: int | None = None
     streams: int | None = None
+    is_named: bool = False
 
     @property
     def is_over(self) -> bool:
@@ -82,6 +83,7 @@ def _known(config: AuthConfig, tiers: Mapping[str, TierConfig]) -> Iterator[tupl
                 _both(each.providers, tier.providers),
                 tier.connections,
                 tier.streams,
+                is_named=True,
             ),
         )
 

@@ -41,6 +41,11 @@ class Event:
     name: str
     block: bytes
 
+    @property
+    def data(self) -> bytes:
+        """Its data, as JSON."""
+        return self.block.partition(b"\ndata: ")[2].removesuffix(b"\n\n")
+
     @classmethod
     def of(cls, name: str, data: Wire, event_id: str | None = None) -> Event:
         """Makes the event of a noun. Without ``event_id`` a client keeps the id that it has."""

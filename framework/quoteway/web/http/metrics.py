@@ -22,6 +22,7 @@ from quoteway.web.http.shared_metrics import SharedMetrics
 from quoteway.web.http.socket_metrics import SocketMetrics
 from quoteway.web.http.stream_metrics import StreamMetrics
 from quoteway.web.http.upstream_metrics import UpstreamMetrics
+from quoteway.web.http.webhook_metrics import WebhookMetrics
 
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
@@ -35,7 +36,7 @@ _BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5,
 class Metrics:
     """Requests by route template, method and status; calls of providers and their breakers; what blocked the
     event loop; what is enabled and whether the gateway is ready. ``load``, ``networks``, ``process``,
-    ``shared``, ``sockets`` and ``streams`` have the others.
+    ``shared``, ``sockets``, ``streams`` and ``webhooks`` have the others.
     """
 
     def __init__(self) -> None:
@@ -111,6 +112,7 @@ class Metrics:
         self._of_plugins: list[CollectorRegistry] = []
         self.sockets = SocketMetrics(own)
         self.streams = StreamMetrics(own)
+        self.webhooks = WebhookMetrics(own)
         self._bound_calls: dict[tuple[str, ...], tuple[Counter, Histogram]] = {}
         self._bound: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
 

@@ -175,7 +175,8 @@ class Middleware:
                     caller = key.caller if key is not None else self.callers.at(request.remote, headers)
                     if key is not None and key.providers is not None:
                         limit_providers(key.providers)
-                    if operation.streams if operation is not None else source in self.sockets:
+                    is_asked = operation.streams or operation.needs_key if operation is not None else None
+                    if source in self.sockets if is_asked is None else is_asked:
                         request[CALLER] = caller
                         if key is not None:
                             request[KEY] = key

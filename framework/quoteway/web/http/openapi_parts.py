@@ -15,7 +15,8 @@ TAGS: Mapping[str, str] = {
     "vaults": "Vaults: deposits, withdrawals, management, deployment, and their metrics over time.",
     "transactions": "What became of the transactions of an action.",
     "portfolio": "What a wallet holds, has done and has approved.",
-    "stream": "Live answers: new blocks and followed quotes.",
+    "stream": "Live answers: new blocks, followed quotes, transactions and transfers, and indexes.",
+    "webhooks": "Signed webhooks: the states of transfers and transactions, sent to a URL.",
     "rpc": "Read-only JSON-RPC of the networks.",
 }
 

@@ -127,7 +127,7 @@ class Operation:
     like unknown body members.
     """
 
-    method: Literal["GET", "POST"]
+    method: Literal["GET", "POST", "DELETE"]
     path: str
     summary: str
     response: type[View]
@@ -150,6 +150,8 @@ class Operation:
     streams: bool = False
     failures: tuple[int, ...] = ()
     needs_ready: bool = True
+    needs_key: bool = False
+    """Whether its handler asks whose API key a request has."""
     light: Callable[[Mapping[str, str]], Mapping[str, Any] | None] | None = field(default=None, repr=False)
     """Loads a path that ends in a number at the least cost; None: the schema says what is wrong with it."""
 
@@ -205,7 +207,7 @@ class Operation:
         return handle
 
 
-get, post = partial(Operation, "GET"), partial(Operation, "POST")
+get, post, delete = partial(Operation, "GET"), partial(Operation, "POST"), partial(Operation, "DELETE")
 post_quotes = partial(post, group="quotes", failures=(404, 502))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 import orjson
@@ -58,13 +58,14 @@ class Listing:
     """All rows that a request selects, before paging.
 
     ``key`` names a row uniquely; ``updated_at`` is in Unix seconds; ``missing`` has the ids of the providers
-    whose rows are missing, with the reasons.
+    whose rows are missing, with the reasons. ``more`` are members of the page of this list alone.
     """
 
     rows: Sequence[Row]
     key: Callable[[Row], str] = lambda row: str(row["id"])
     updated_at: float | None = None
     missing: Sequence[tuple[str, Reason]] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +77,7 @@ class Window:
     total: int
     updated_at: float | None
     missing: Sequence[tuple[str, Reason]] = ()
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 async def answer(call: Call, collect: Callable[[], Awaitable[Listing | Window]]) -> web.Response:
@@ -124,13 +126,13 @@ def _rendered(call: Call, found: Listing | Window) -> bytes:
         updated_at=int(window.updated_at or now),
         missing=window.missing,
     )
-    return orjson.dumps({"data": window.rows, **members})
+    return orjson.dumps({"data": window.rows, **members, **window.more})
 
 
 def _window(call: Call, listing: Listing) -> Window:
     rows = _sorted(listing, call.query.get("sort"))
     page, next_cursor = _page(rows, listing.key, call.query.get("limit", 50), call.query.get("cursor"))
-    return Window(page, next_cursor, len(rows), listing.updated_at, listing.missing)
+    return Window(page, next_cursor, len(rows), listing.updated_at, listing.missing, listing.more)
 
 
 async def merge(call: Call, kind: ListKind[T], scope: Scope | None, *chain_ids: int) -> Merged[T]:

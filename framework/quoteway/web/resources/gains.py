@@ -51,7 +51,7 @@ METHOD = (
 )
 async def get_portfolio_pnl(call: Call) -> Wire:
     await _check_index(call)
-    found, missing = await positions_of(call, call.query)
+    found, missing, _ = await positions_of(call, call.query)
     partial: list[tuple[str, str]] = [(name, reason.value) for name, reason in missing]
     partial += [(each.provider, LIMIT) for each in found[MOST_POSITIONS : MOST_POSITIONS + 1]]
     rows = found[:MOST_POSITIONS]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from quoteway import models
 from quoteway.engine.gateway import Gateway
-from quoteway.errors import disabled
+from quoteway.errors import ProviderUnavailable, disabled
 from quoteway.metrics_provider import MetricsProvider
 from quoteway.models import Capability
 from quoteway.networks import Network
@@ -47,16 +48,27 @@ async def index_statuses(gateway: Gateway) -> list[models.IndexStatus]:
     """Returns how far the indexes are, by chain id. Raises ``UpstreamError`` when none answers, and
     ``ProviderUnavailable`` when there is none.
     """
-    providers = gateway.registry.enabled(Capability.METRICS)
     kind = tuple[models.IndexStatus, ...]
-    outcomes = await ask_checked(gateway, providers, kind, _status, verb="index_status")
+    outcomes = await ask_checked(gateway, indexes(gateway), kind, _status, verb="index_status")
     found = [each for outcome in outcomes for each in outcome.value or ()]
     failed = [outcome for outcome in outcomes if outcome.value is None]
     if not found and failed:
         raise failed[0].failure("The index did not answer.")
     if not found:
-        raise disabled("This deployment has no index.")
+        raise _without_index()
     return sorted(found, key=lambda each: each.chain_id)
+
+
+def indexes(gateway: Gateway) -> Sequence[Provider]:
+    """Returns the providers that may have an index. Raises ``ProviderUnavailable`` without any."""
+    providers = gateway.registry.enabled(Capability.METRICS)
+    if not providers:
+        raise _without_index()
+    return providers
+
+
+def _without_index() -> ProviderUnavailable:
+    return disabled("This deployment has no index.")
 
 
 async def _status(provider: Provider) -> tuple[models.IndexStatus, ...]:

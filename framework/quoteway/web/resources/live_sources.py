@@ -14,12 +14,12 @@ from quoteway.engine.head_watch import HeadWatch
 from quoteway.engine.quoting import QuoteAnswer
 from quoteway.engine.requotes import AnswerOrError, Requotes
 from quoteway.errors import GatewayError, Reason
-from quoteway.networks import Network, Networks
+from quoteway.networks import Network
 from quoteway.web.http.middleware import new_request_id
-from quoteway.web.resources.live_topics import Key, Publish, Source
+from quoteway.web.resources.live_topics import Key, Publish, Source, Telling, cause_of
 from quoteway.web.resources.swaps import SWAPS
 from quoteway.web.wire.errors import error_wire
-from quoteway.web.wire.live import Head, QuoteChange, TopicFailure
+from quoteway.web.wire.live import Head, QuoteChange
 from quoteway.web.wire.quotes import ShownQuote, SwapQuote
 from quoteway.web.wire.view import Wire
 
@@ -58,7 +58,7 @@ class LiveSources:
         heads = self._heads.of(network.chain_id)
 
         async def run(publish: Publish) -> None:
-            telling = _Telling(key, publish)
+            telling = Telling(key, publish)
             async for head in heads.follow():
                 if isinstance(head, GatewayError):
                     telling.fail(head)
@@ -99,7 +99,7 @@ class LiveSources:
             if self._gateway.runtime.clock() >= last_use(sealed):
                 return
             change = change_of(sealed, answer)
-            state = change, _cause(answer) if isinstance(answer, GatewayError) else _amounts(answer)
+            state = change, cause_of(answer) if isinstance(answer, GatewayError) else _amounts(answer)
             if state != told:
                 told = state
                 publish("quote", self._change(sealed, change, await self._outcome(answer)))
@@ -115,31 +115,6 @@ class LiveSources:
 
     def _rendered(self, shown: ShownQuote) -> Wire:
         return SwapQuote.render(shown, self._gateway.runtime.networks)
-
-
-class _Telling:
-    """Publishes the states of one topic, of equal ones in a row the first."""
-
-    def __init__(self, key: Key, publish: Publish) -> None:
-        self._key = key
-        self._publish = publish
-        self._told: Any = None
-
-    def tell(self, name: str, state: Any, data: Wire) -> None:
-        """Publishes a state, of which ``data`` is the rendering."""
-        if state != self._told:
-            self._told = state
-            self._publish(name, data)
-
-    def fail(self, error: GatewayError) -> None:
-        """Publishes that the state is not known."""
-        topic, item = self._key
-        data = TopicFailure.of(Networks(), topic=topic, item=item) | error_wire(error, new_request_id())
-        self.tell("failure", _cause(error), data)
-
-
-def _cause(error: GatewayError) -> tuple[str, str | None, str]:
-    return error.code, error.reason, error.message
 
 
 def _amounts(answer: QuoteAnswer) -> tuple[int, ...]:

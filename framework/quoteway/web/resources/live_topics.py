@@ -16,10 +16,15 @@ import secrets
 from collections import Counter, deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Final, Protocol, TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
+from quoteway.errors import GatewayError
+from quoteway.networks import Networks
 from quoteway.web.http.event_stream import Event
+from quoteway.web.http.middleware import new_request_id
 from quoteway.web.http.stream_metrics import StreamMetrics
+from quoteway.web.wire.errors import error_wire
+from quoteway.web.wire.live import TopicFailure
 from quoteway.web.wire.view import Wire
 
 log = logging.getLogger("quoteway.web.stream")
@@ -38,6 +43,34 @@ Publish: TypeAlias = Callable[[str, Wire], None]
 """Takes the name of an event and its data."""
 Source: TypeAlias = Callable[[Publish], Awaitable[None]]
 """Publishes the states of one topic, the present one first. It returns after the last one."""
+
+
+class Telling:
+    """Publishes the states of one topic, of equal ones in a row the first."""
+
+    def __init__(self, key: Key, publish: Publish) -> None:
+        self._key = key
+        self._publish = publish
+        self._told: Any = None
+
+    def tell(self, name: str, state: Any, data: Wire) -> bool:
+        """Publishes a state, of which ``data`` is the rendering. Returns whether it is a new one."""
+        is_new = bool(state != self._told)
+        if is_new:
+            self._told = state
+            self._publish(name, data)
+        return is_new
+
+    def fail(self, error: GatewayError) -> None:
+        """Publishes that the state is not known."""
+        topic, item = self._key
+        data = TopicFailure.of(Networks(), topic=topic, item=item) | error_wire(error, new_request_id())
+        self.tell("failure", cause_of(error), data)
+
+
+def cause_of(error: GatewayError) -> tuple[str, str | None, str]:
+    """Returns what makes two errors the same one for a reader."""
+    return error.code, error.reason, error.message
 
 
 class Listener(Protocol):

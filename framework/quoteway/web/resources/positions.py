@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, cast
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, cast
 
 from aiohttp import web
 
@@ -21,10 +22,14 @@ from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
 from quoteway.web.resources.balances import VALUES_WAIT_S
 from quoteway.web.wire.holdings import (
+    AsOf,
     HeldPosition,
     PortfolioPosition,
     Positions,
 )
+
+HEADS_WAIT_S: Final = 0.5
+"""How long the newest blocks are waited for, which answer `asOf` where a wallet has no position."""
 
 
 class PositionsQuery(FreshQuery, catalog.PageQuery):
@@ -44,7 +49,7 @@ class PositionsQuery(FreshQuery, catalog.PageQuery):
     failures=(502,),
 )
 async def get_portfolio_positions(call: Call) -> web.Response:
-    found, missing = await positions_of(call, call.query)
+    found, missing, as_of = await positions_of(call, call.query)
     valuation = await call.gateway.valuation(
         tokens_of_positions(held.position for held in found), wait_s=VALUES_WAIT_S
     )
@@ -54,14 +59,18 @@ async def get_portfolio_positions(call: Call) -> web.Response:
         )
         for held in found
     ]
-    listing = catalog.Listing(rows, lambda row: f"{row['provider']}/{row['positionId']}", missing=missing)
+    more = {"asOf": AsOf.render_all(as_of.items(), call.networks)}
+    listing = catalog.Listing(
+        rows, lambda row: f"{row['provider']}/{row['positionId']}", missing=missing, more=more
+    )
     return catalog.fresh(call, listing)
 
 
 async def positions_of(
     call: Call, asked: Mapping[str, Any]
-) -> tuple[list[HeldPosition], list[tuple[str, Reason]]]:
-    """Returns the asked wallet's positions, each once, and the providers that may have others.
+) -> tuple[list[HeldPosition], list[tuple[str, Reason]], Mapping[int, int]]:
+    """Returns the asked wallet's positions, each once, the providers that may have others, and the block of
+    each network, by chain id, at which they were read.
 
     Raises ``ProviderUnavailable`` when no enabled provider has positions.
     """
@@ -91,6 +100,8 @@ async def positions_of(
         return found
 
     async with at_least_there(call.gateway, asked):
+        chain_ids = {chain_id for source in sources for chain_id in networks_of(source)}
+        heads = await _heads(call, chain_ids if network is None else {network.chain_id})
         outcomes = await registry.calls.ask_all(sources, ask, verb="positions")
     once: dict[tuple[object, ...], HeldPosition] = {}
     for outcome in outcomes:
@@ -101,7 +112,27 @@ async def positions_of(
             # is shown: a source of all vaults of a standard comes before that of the vault's own protocol.
             if network is None or held.chain_id == network.chain_id:
                 once[held.vault_id, held.pool_id, own_id] = held
-    return list(once.values()), [*catalog.failed_sources(outcomes), *unsearched.items()]
+    read: dict[int, int] = {}
+    for held in once.values():
+        number = held.position.block.number
+        read[held.chain_id] = min(read.get(held.chain_id, number), number)
+    as_of = dict(sorted((heads | read).items()))
+    return list(once.values()), [*catalog.failed_sources(outcomes), *unsearched.items()], as_of
+
+
+async def _heads(call: Call, chain_ids: Collection[int]) -> dict[int, int]:
+    """Returns the numbers of the newest blocks of networks, of those that are known at once."""
+    chains = call.gateway.runtime.chains
+    reads = {each: asyncio.ensure_future(chains[each].head()) for each in sorted(chain_ids) if each in chains}
+    if reads:
+        await asyncio.wait(reads.values(), timeout=HEADS_WAIT_S)
+    known: dict[int, int] = {}
+    for chain_id, reading in reads.items():
+        if not reading.done():
+            reading.cancel()
+        elif not reading.cancelled() and reading.exception() is None:
+            known[chain_id] = reading.result().number
+    return known
 
 
 OPERATIONS = (get_portfolio_positions,)

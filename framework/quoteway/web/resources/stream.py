@@ -23,13 +23,25 @@ from quoteway.web.http.schema import RequestSchema, invalid, refuse
 from quoteway.web.http.stream_metrics import StreamMetrics
 from quoteway.web.resources.live_sources import LiveSources
 from quoteway.web.resources.live_topics import Key, Source, Topic, Topics
+from quoteway.web.resources.live_transactions import (
+    IndexSources,
+    SentField,
+    SentTransaction,
+    TransactionSources,
+)
 from quoteway.web.wire.live import Head, QuoteChange, StreamEnd, StreamLost, TopicFailure
 from quoteway.web.wire.view import View
 
 Wanted: TypeAlias = Mapping[Key, Source]
 """The topics of one stream, each with the source that a new one gets."""
 
-TOPICS: Final = ("heads", "quotes")
+TOPICS: Final = ("heads", "quotes", "transactions", "transfers", "index")
+LIMITED: Final[Mapping[str, str]] = {
+    "quotes": "quotes",
+    "transactions": "transactions",
+    "transfers": "transactions",
+}
+"""The topics of which a caller may follow so many, by the setting that says how many."""
 COMPLETE_ID: Final = "complete"
 """The id of the end of a stream whose topics have all ended. A client that comes back with it gets 204, after
 which an ``EventSource`` does not connect again (HTML standard, 9.2.3)."""
@@ -38,6 +50,7 @@ _RETRY_S: Final = "10"
 
 _QUOTE_ID = fields.Text("Quote id", max_length=4_096)
 _NETWORK = fields.NetworkField("Network")
+_SENT = SentField("Broadcast transaction")
 
 
 class StreamQuery(RequestSchema):
@@ -47,6 +60,15 @@ class StreamQuery(RequestSchema):
     quotes = fields.QueryList(
         "Quotes of swaps by `quoteId`, which are compared with the best quote at each new block", _QUOTE_ID
     )
+    transactions = fields.QueryList(
+        "Broadcast transactions, each `<txId>:<hash>`, which are followed into a block", _SENT
+    )
+    transfers = fields.QueryList(
+        "Transfers to another network, each `<txId>:<hash>` of the transaction with which it left, which are "
+        "followed until they have arrived or are refunded",
+        _SENT,
+    )
+    index = fields.QueryList("Networks whose index progress is told", _NETWORK)
 
     @validates_schema
     def check_topics(self, data: Mapping[str, Any], **kwargs: Any) -> None:
@@ -114,9 +136,13 @@ class Streams:
         self._config = gateway.config.stream
         self.topics = Topics(metrics)
         self.sources = LiveSources(gateway, self._config)
+        self.transactions = TransactionSources(gateway, self._config)
+        self.indexes = IndexSources(gateway, self._config)
         self._open: set[LiveStream] = set()
         self._callers: Counter[str] = Counter()
-        self._quotes: Counter[str] = Counter()
+        self._followed: Counter[tuple[str, str]] = Counter()
+        self.reserved: Counter[Key] = Counter()
+        """The topics that webhooks follow. They have limits of their own."""
         self._is_draining = False
 
     def wanted(self, query: Mapping[str, Any]) -> Wanted:
@@ -124,7 +150,7 @@ class Streams:
         found: dict[Key, Source] = {}
         for topic in TOPICS:
             for item in query.get(topic, ()):
-                key, source = getattr(self, f"_{topic}_topic")(topic, item)
+                key, source = self.topic_of(topic, item)
                 found[key] = source
         most = self._config.topics
         if len(found) > most:
@@ -143,6 +169,23 @@ class Streams:
         item = token if ids is None else f"{token} of {' '.join(sorted(ids))}"
         return (topic, item), self.sources.quote(sealed)
 
+    def _transactions_topic(self, topic: str, sent: SentTransaction) -> tuple[Key, Source]:
+        key = topic, str(sent)
+        return key, self.transactions.transaction(key, sent)
+
+    def _transfers_topic(self, topic: str, sent: SentTransaction) -> tuple[Key, Source]:
+        key = topic, str(sent)
+        return key, self.transactions.transfer(key, sent)
+
+    def _index_topic(self, topic: str, network: Network) -> tuple[Key, Source]:
+        key = topic, network.slug
+        return key, self.indexes.index(key, network)
+
+    def topic_of(self, topic: str, item: Any) -> tuple[Key, Source]:
+        """Returns one topic with the source that a new one gets. Raises as ``wanted``."""
+        found: tuple[Key, Source] = getattr(self, f"_{topic}_topic")(topic, item)
+        return found
+
     def check_room(self, caller: str, wanted: Wanted, most: int | None = None) -> None:
         """Raises ``RateLimited`` when the caller has too much, ``ProviderUnavailable`` when all have.
 
@@ -150,31 +193,37 @@ class Streams:
         """
         config, again = self._config, {"Retry-After": _RETRY_S}
         most = config.streams_per_caller if most is None else most
-        quotes = [key for key in wanted if key[0] == "quotes"]
         if self._callers[caller] >= most:
             self.metrics.refused("caller")
             text = f"More than {most} streams. Close one first."
             raise RateLimited(text, headers=again, retryable=True)
-        if self._quotes[caller] + len(quotes) > config.quotes_per_caller:
-            self.metrics.refused("quotes")
-            text = f"More than {config.quotes_per_caller} followed quotes. Follow fewer."
-            raise RateLimited(text, headers=again, retryable=True)
-        more = sum(key not in self.topics for key in quotes)
-        if self._callers.total() >= config.streams or (
-            more and self.topics.count("quotes") + more > config.quotes
-        ):
+        is_full = self._callers.total() >= config.streams
+        for limit, keys in _limited(wanted).items():
+            followed = getattr(config, f"{limit}_per_caller")
+            if self._followed[caller, limit] + len(keys) > followed:
+                self.metrics.refused(limit)
+                text = f"More than {followed} followed {limit}. Follow fewer."
+                raise RateLimited(text, headers=again, retryable=True)
+            more = sum(key not in self.topics for key in keys)
+            is_full |= bool(more) and self._count(limit) + more > getattr(config, limit)
+        if is_full:
             self.metrics.refused("full")
-            text = "The service has as many streams or followed quotes as it takes."
+            text = "The service has as many streams, or followed quotes or transactions, as it takes."
             raise ProviderUnavailable(text, headers=again, retryable=True)
+
+    def _count(self, limit: str) -> int:
+        """Returns how many topics count against a limit."""
+        count = sum(self.topics.count(topic) for topic, its_limit in LIMITED.items() if its_limit == limit)
+        return count - len(self.reserved) if limit == "transactions" else count
 
     @contextlib.contextmanager
     def opened(self, caller: str, wanted: Wanted, last_id: str | None) -> Iterator[EventQueue]:
         """Gives the queue of a stream, which follows its topics inside."""
-        quotes = sum(key[0] == "quotes" for key in wanted)
+        taken = {(caller, limit): len(keys) for limit, keys in _limited(wanted).items()}
         stream = LiveStream(self.topics)
         self._open.add(stream)
         self._callers[caller] += 1
-        self._quotes[caller] += quotes
+        self._followed.update(taken)
         try:
             if self._is_draining:
                 stream.queue.end("draining", end_of("draining"))
@@ -184,10 +233,13 @@ class Streams:
         finally:
             stream.leave()
             self._open.discard(stream)
-            for counts, taken in ((self._callers, 1), (self._quotes, quotes)):
-                counts[caller] -= taken
-                if not counts[caller]:
-                    del counts[caller]
+            self._callers[caller] -= 1
+            if not self._callers[caller]:
+                del self._callers[caller]
+            for key, count in taken.items():
+                self._followed[key] -= count
+                if not self._followed[key]:
+                    del self._followed[key]
 
     def drain(self) -> None:
         """Ends all streams, and each that is opened from now on, with an event that says so."""
@@ -201,15 +253,27 @@ class Streams:
         await self.topics.close()
 
 
+def _limited(wanted: Wanted) -> Mapping[str, Sequence[Key]]:
+    """Returns the topics of which a caller may follow so many, by their limit."""
+    found: dict[str, list[Key]] = {}
+    for key in wanted:
+        if key[0] in LIMITED:
+            found.setdefault(LIMITED[key[0]], []).append(key)
+    return found
+
+
 STREAMS: web.AppKey[Streams] = web.AppKey("streams", Streams)
 
 _NEW_NOUNS: Final[Sequence[type[View]]] = (Head, QuoteChange, TopicFailure, StreamLost, StreamEnd)
-_NOUNS: Final = ("Head", "QuoteChange", "TopicFailure", "StreamLost")
+_NOUNS: Final = (
+    *("Head", "QuoteChange", "HashReport", "Tracked", "IndexStatus", "TopicFailure", "StreamLost"),
+    "StreamEnd",
+)
 _SHAPES: Final[Mapping[str, Any]] = {kind.__name__: kind for kind in _NEW_NOUNS} | {
     "StreamEvent": {
-        "description": "Data of one event, by its name: `head`, `quote`, `failure`, `lost` and `end`, in the "
-        "order of the schemas.",
-        "anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in (*_NOUNS, "StreamEnd")],
+        "description": "Data of one event, by its name: `head`, `quote`, `transaction`, `transfer`, `index`, "
+        "`failure`, `lost` and `end`, in the order of the schemas.",
+        "anyOf": [{"$ref": f"#/components/schemas/{name}"} for name in _NOUNS],
     }
 }
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from quoteway.engine.gateway import Gateway
 from quoteway.engine.quote_tokens import TransactionCommitment, calldata_hash
 from quoteway.engine.settlement import Settlement, settlement
 from quoteway.errors import (
@@ -25,12 +26,13 @@ from quoteway.evm.address import checksum, keccak256
 from quoteway.evm.chain import RpcChain
 from quoteway.evm.signatures import HALF_ORDER, recover
 from quoteway.models import Capability, TransferState
-from quoteway.providers import BridgeProvider, Relay
+from quoteway.providers import BridgeProvider, Provider, Relay
 from quoteway.web.http.fields import HexField
-from quoteway.web.http.operation import Call, get, post_quotes
+from quoteway.web.http.operation import Call, ask_checked, get, post_quotes
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.resources import catalog
 from quoteway.web.wire.transactions import HashReport, Submitted, Tracked
+from quoteway.web.wire.view import Wire
 
 # --- a signed transaction and the one that was built ------------------------------------------------------
 
@@ -237,16 +239,20 @@ class _Report:
     body=HashBody,
 )
 async def submit_transaction_hash(call: Call) -> dict[str, Any]:
-    tx_id = call.path["txId"]
-    commitment = call.gateway.quote_tokens.open_transaction(tx_id)
-    chain = call.gateway.runtime.chain(commitment.chain_id)
-    tx_hash = "0x" + call.body["hash"].hex()
+    return await report_on(call.gateway, call.path["txId"], call.body["hash"])
+
+
+async def report_on(gateway: Gateway, tx_id: str, hash_: bytes) -> Wire:
+    """Returns what became of a broadcast transaction. Raises ``NotFound`` for an unknown ``txId``."""
+    commitment = gateway.quote_tokens.open_transaction(tx_id)
+    chain = gateway.runtime.chain(commitment.chain_id)
+    tx_hash = "0x" + hash_.hex()
     report = _Report(tx_id, tx_hash, commitment.chain_id)
     found, receipt = await _look_up(chain, tx_hash)
     if not isinstance(found, Mapping):
-        elsewhere = await _on_another_chain(call, commitment.chain_id, tx_hash)
+        elsewhere = await _on_another_chain(gateway, commitment.chain_id, tx_hash)
         if elsewhere is None:
-            return HashReport.render(report, call.networks)
+            return HashReport.render(report, gateway.runtime.networks)
         chain, (found, receipt) = elsewhere
     try:
         sent = SignedTransaction.broadcast(found, chain.network.chain_id)
@@ -257,14 +263,14 @@ async def submit_transaction_hash(call: Call) -> dict[str, Any]:
             settled = await settlement(chain, commitment, found, receipt, matches=not differences)
             known = None if settled.status == "unknown" else settled
             if known is not None and chain.network.chain_id == commitment.chain_id:
-                call.gateway.fills.reported(commitment, tx_hash, known, matches=not differences)
-                await call.gateway.building.custody.tell(commitment.chain_id, found, tx_hash)
+                gateway.fills.reported(commitment, tx_hash, known, matches=not differences)
+                await gateway.building.custody.tell(commitment.chain_id, found, tx_hash)
             report = replace(report, status=settled.status, settled=known)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise UpstreamError(
             "The chain's node answered with a transaction that cannot be read.", reason=Reason.RPC_ERROR
         ) from error
-    return HashReport.render(report, call.networks)
+    return HashReport.render(report, gateway.runtime.networks)
 
 
 async def _look_up(chain: RpcChain, tx_hash: str) -> tuple[Any, Any]:
@@ -276,10 +282,10 @@ async def _look_up(chain: RpcChain, tx_hash: str) -> tuple[Any, Any]:
 
 
 async def _on_another_chain(
-    call: Call, chain_id: int, tx_hash: str
+    gateway: Gateway, chain_id: int, tx_hash: str
 ) -> tuple[RpcChain, tuple[Mapping[str, Any], Any]] | None:
     """The transaction where it was sent by mistake: on another network of this deployment."""
-    others = [chain for other, chain in call.gateway.runtime.chains.items() if other != chain_id]
+    others = [chain for other, chain in gateway.runtime.chains.items() if other != chain_id]
     answers = await asyncio.gather(*(_look_up(chain, tx_hash) for chain in others), return_exceptions=True)
     for chain, answer in zip(others, answers, strict=True):
         if not isinstance(answer, BaseException) and isinstance(answer[0], Mapping):
@@ -297,13 +303,18 @@ async def _on_another_chain(
 )
 async def track_transaction(call: Call) -> dict[str, Any]:
     """The state of a bridge transfer by its origin transaction."""
-    tx_id = call.path["txId"]
-    commitment = call.gateway.quote_tokens.open_transaction(tx_id)
-    bridges = call.gateway.registry.enabled(Capability.BRIDGE, commitment.chain_id)
-    if not bridges:
-        raise disabled("No enabled provider tracks transfers.")
-    tx_hash = "0x" + call.query["hash"].hex()
-    outcomes = await call.ask(
+    return await where_is(call.gateway, call.path["txId"], call.query["hash"])
+
+
+async def where_is(gateway: Gateway, tx_id: str, hash_: bytes) -> Wire:
+    """Returns the state of a transfer. Raises ``NotFound`` for an unknown ``txId``, and for a transaction
+    that is no transfer.
+    """
+    commitment = gateway.quote_tokens.open_transaction(tx_id)
+    bridges = bridges_from(gateway, commitment.chain_id)
+    tx_hash = "0x" + hash_.hex()
+    outcomes = await ask_checked(
+        gateway,
         bridges,
         TransferState | None,
         lambda bridge: cast(BridgeProvider, bridge).track(commitment.chain_id, tx_hash),
@@ -316,7 +327,16 @@ async def track_transaction(call: Call) -> dict[str, Any]:
     if not answers:
         raise NotFound("No enabled bridge knows this transaction.")
     # Where no node has the transaction yet, the first bridge's answer stands for all.
-    return Tracked.of(call.networks, tx_id=tx_id, hash=tx_hash, state=(known or answers)[0])
+    state = (known or answers)[0]
+    return Tracked.of(gateway.runtime.networks, tx_id=tx_id, hash=tx_hash, state=state)
+
+
+def bridges_from(gateway: Gateway, chain_id: int) -> Sequence[Provider]:
+    """Returns the bridges that leave a network. Raises ``ProviderUnavailable`` without any."""
+    bridges = gateway.registry.enabled(Capability.BRIDGE, chain_id)
+    if not bridges:
+        raise disabled("No enabled provider tracks transfers.")
+    return bridges
 
 
 OPERATIONS = (submit_transaction, submit_transaction_hash, track_transaction)

@@ -203,3 +203,9 @@ class PortfolioPosition(Whereabouts, PositionEntry):
 
 class Positions(Page):
     data = required([PortfolioPosition], description="Positions that the wallet has in pools and vaults")
+    as_of = required(
+        [AsOf],
+        description="Block of each network at which the positions were read: the oldest `asOfBlock` among "
+        "its positions on all pages, else the newest block before they were looked for. A network whose "
+        "block is not known is left out",
+    )

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 
 import aiohttp
+from quoteway import is_public_address
 from yarl import URL
 
 from quoteway_tokenlist.document import ListError
@@ -24,7 +25,6 @@ MAX_ADDRESSES = 4
 MAX_ETAG = 512
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,19 +115,9 @@ async def _addresses(url: URL, *, allow_private: bool) -> list[IPv4Address | IPv
         raise ListError("its URL has no host")
     found = await asyncio.get_running_loop().getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
     addresses = list(dict.fromkeys(ipaddress.ip_address(str(row[4][0]).partition("%")[0]) for row in found))
-    if not allow_private and not all(map(is_public, addresses)):
+    if not allow_private and not all(map(is_public_address, addresses)):
         raise ListError("its host is in a private network (allow_private = true permits it)")
     return addresses[:MAX_ADDRESSES]
-
-
-def is_public(address: IPv4Address | IPv6Address) -> bool:
-    """Whether an address is on the public internet, including IPv4 addresses embedded in IPv6."""
-    if isinstance(address, IPv6Address):
-        if address.ipv4_mapped is not None:
-            return is_public(address.ipv4_mapped)
-        if address.sixtofour is not None or address.teredo is not None or address in _NAT64:
-            return False
-    return address.is_global and not address.is_multicast
 
 
 def _authority(url: URL) -> str:

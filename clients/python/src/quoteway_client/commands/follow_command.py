@@ -11,6 +11,7 @@ import click
 import msgspec
 
 from quoteway_client.commands.asking import MISMATCH, WrongUse, asking, gateway_options, show_json
+from quoteway_client.commands.live_answers import Ends, follow_live
 from quoteway_client.commands.text import harmless, percent, show
 from quoteway_client.errors import NotExecutable
 from quoteway_client.exchange import Answered
@@ -44,20 +45,54 @@ class SavedAction(Model, frozen=True, kw_only=True):
 
 
 @click.command()
-@click.argument("action_file", metavar="ACTION", type=click.Path(path_type=Path, dir_okay=False))
-@click.argument("hash_", metavar="HASH")
+@click.argument(
+    "action_file", metavar="[ACTION HASH]", required=False, type=click.Path(path_type=Path, dir_okay=False)
+)
+@click.argument("hash_", metavar="", required=False)
+@click.option(
+    "--head", "heads", multiple=True, metavar="NETWORK", help="Print the newest blocks of a network."
+)
+@click.option(
+    "--quote",
+    "quotes",
+    multiple=True,
+    metavar="QUOTE",
+    help="Compare a quote of a swap with the best one at each block: a quoteId, or a file with the quote.",
+)
+@click.option("--count", type=click.IntRange(1), help="End after so many events of --head and --quote.")
 @click.option("--timeout", "timeout_s", type=click.FloatRange(0), default=3_600.0, help="Seconds (3600).")
 @click.option("--poll", "poll_s", type=click.FloatRange(0.1), default=5.0, help="Seconds between looks (5).")
 @gateway_options
-def follow(action_file: Path, hash_: str, timeout_s: float, poll_s: float, url: str, as_json: bool) -> None:
-    """Follow a transaction until it is in a block, and a transfer until it has arrived.
+def follow(
+    action_file: Path | None,
+    hash_: str | None,
+    heads: tuple[str, ...],
+    quotes: tuple[str, ...],
+    count: int | None,
+    timeout_s: float,
+    poll_s: float,
+    url: str,
+    as_json: bool,
+) -> None:
+    """Follow a transaction until it is in a block, and a transfer until it has arrived; or live answers.
 
     ACTION is the file of `swap --out`, or another answer of the API with an action, and HASH that of the
     transaction of its last step. What was sent is compared with what was built. --json prints the last answer
-    alone. Exit 0: confirmed, or arrived. 1: refused. 2: wrong options. 3: no answer of a gateway. 5: another
-    transaction than the one of the action. 6: reverted, refunded, or somebody must act. 7: not over within
-    --timeout: follow it again.
+    alone. With --head or --quote there are no arguments: each event is a line, with --json an object with
+    `event`, `id` and `data`, until every quote has expired, or --timeout, or --count.
+
+    Exit 0: confirmed, or arrived; of live answers also after --timeout. 1: refused. 2: wrong options. 3: no
+    answer of a gateway. 5: another transaction than the one of the action. 6: reverted, refunded, or somebody
+    must act. 7: not over within --timeout: follow it again.
     """
+    is_live = bool(heads or quotes)
+    if is_live and (action_file or hash_):
+        raise WrongUse("--head and --quote are without ACTION and HASH")
+    if is_live:
+        follow_live(url, heads, quotes, Ends(timeout_s, count), as_json=as_json)
+        return
+    if action_file is None or hash_ is None or count is not None:
+        raise WrongUse("name ACTION and HASH, or --head or --quote")
     saved, ends_at = _read(action_file), time.monotonic() + timeout_s
 
     def told(*lines: str) -> None:

@@ -177,6 +177,7 @@ from quoteway_client.models.vaults import (
     VaultPage,
     VaultQuote,
 )
+from quoteway_client.models.webhooks import NewWebhook, Webhook, WebhookBody, Webhooks
 
 __all__ = [
     "AcknowledgingBody",
@@ -252,6 +253,7 @@ __all__ = [
     "NetworkPage",
     "NetworkReadiness",
     "NetworkRow",
+    "NewWebhook",
     "Notice",
     "Optimality",
     "Partial",
@@ -344,4 +346,7 @@ __all__ = [
     "Violation",
     "WalletHistory",
     "WalletSendCalls",
+    "Webhook",
+    "WebhookBody",
+    "Webhooks",
 ]

@@ -184,6 +184,11 @@ class Positions(Model, frozen=True, kw_only=True):
     """Time of the newest data among the rows that the request selects. RFC 3339 in UTC."""
     data: tuple[PortfolioPosition, ...]
     """Positions that the wallet has in pools and vaults."""
+    as_of: tuple[AsOf, ...]
+    """Block of each network at which the positions were read: the oldest `asOfBlock` among its positions
+    on all pages, else the newest block before they were looked for. A network whose block is not known
+    is left out.
+    """
 
 
 class AllowanceEntry(Model, frozen=True, kw_only=True):
