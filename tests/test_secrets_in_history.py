@@ -81,3 +81,11 @@ def test_a_secret_in_a_file_of_bytes_is_found(repository):
     folder, commit = repository
     commit("\x00\x01\n" + SECRETS["GitHub Token"])
     assert [each.kind for each in scan(folder)] == ["GitHub Token"]
+
+
+@pytest.mark.slow
+def test_the_history_of_this_repository_has_none():
+    """Name what is made up in ``release/secrets.py``; revoke what is not."""
+    from release.secrets import ROOT, scan
+
+    assert [(each.kind, each.path, each.commit[:12]) for each in scan(ROOT)] == []
