@@ -47,7 +47,7 @@ DOCS_SITE := plugins/console/src/quoteway_console/static/docs/index.html
 # More options of pytest for `make test` and `make test-all`.
 OPTIONS :=
 
-.PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check console lock audit release bench docs clean
+.PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check console lock audit secrets release bench docs clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -147,6 +147,9 @@ lock: $(TOOLS)  ## pin what the pyproject.toml files need, with hashes, in locks
 
 audit: $(RELEASE)  ## ask the advisory database of Python packages about every locked version
 	@for lock in locks/*.txt; do echo "$$lock:"; $(BIN)/pip-audit --strict --disable-pip --require-hashes -r $$lock || exit 1; done
+
+secrets: $(RELEASE)  ## look for credentials in every version of every file in the history
+	@$(BIN)/python -m release.secrets
 
 release: $(RELEASE) $(DOCS_SITE)  ## cut the changelog; then build the wheels and sdists in dist/, check them, and write the bill of materials
 	@$(BIN)/python -m release

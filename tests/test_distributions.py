@@ -34,6 +34,24 @@ def test_every_requirement_of_a_quoteway_distribution_names_the_next_breaking_ve
         assert Version("0") not in requirement.specifier, f"{requirement} has no lower bound"
 
 
+TRIED = [
+    row.split("|")[1].split()[-1]
+    for row in (ROOT / "docs/reference/python-versions.md").read_text().splitlines()
+    if row.startswith("| CPython")
+]
+CLIENT = tomllib.loads((ROOT / "clients/python/pyproject.toml").read_text())["project"]
+
+
+@pytest.mark.parametrize("folder", [*PROJECTS, "client"])
+def test_a_distribution_names_the_versions_of_python_that_were_tried(folder):
+    """Those of docs/reference/python-versions.md, the oldest of which is the least that is needed."""
+    project = CLIENT if folder == "client" else PROJECTS[folder]
+    before = "Programming Language :: Python :: "
+    named = [each.removeprefix(before) for each in project["classifiers"] if each.startswith(before)]
+    assert named == ["3 :: Only", *TRIED]
+    assert project["requires-python"] == f">={TRIED[0]}"
+
+
 def test_every_plugin_needs_the_core():
     # The pool mathematics stand alone.
     for folder in (folder for folder in PROJECTS if folder not in (ROOT.name, "amm")):

@@ -281,7 +281,8 @@ class Middleware:
     ) -> None:
         """Counts an answer to a request that began at ``started``, logs it, and sends its spans."""
         duration_s = time.monotonic() - started
-        self._send(kept, route, method, status, told)
+        if kept is not None:
+            self._send(kept, route, method, status, told)
         if status != 101:  # a WebSocket, which lasts for hours
             self.metrics.answered(route, method, status, duration_s)
         if status < 400 and not self._log_all:
@@ -301,18 +302,17 @@ class Middleware:
 
     def _send(
         self,
-        kept: Trace | None,
+        kept: Trace,
         route: str,
         method: str,
         status: int | None = None,
         told: Told = NOTHING_TOLD,
     ) -> None:
-        if self.tracer is None or kept is None or kept.context is None:
+        if self.tracer is None or kept.context is None:
             return
-        known, reason = (
-            method if method in METHODS else "_OTHER",
-            None if told.error is None else told.error.reason,
-        )
+        # Of an unknown method a caller chooses the bytes.
+        known = method if method in METHODS else "_OTHER"
+        reason = None if told.error is None else told.error.reason
         self.tracer.end(kept, known, route, status, provider=told.provider, reason=reason)
 
     def allowed_origin(self, method: str, headers: MultiMapping[str]) -> Sequence[tuple[str, str]]:
