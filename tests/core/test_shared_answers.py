@@ -117,7 +117,7 @@ async def test_a_replica_that_ended_is_waited_for_a_bounded_time(replica):
 
 async def test_the_mark_of_one_that_ended_goes_by_itself(replica, monkeypatch):
     monkeypatch.setattr("quoteway.host.shared_answers.MARK_S", 0.2)
-    assert await replica().get(b"key") is None
+    assert await replica(wait_s=0.1).get(b"key") is None
     async with asyncio.timeout(20):
         assert await replica(wait_s=30.0).get(b"key") is None
 

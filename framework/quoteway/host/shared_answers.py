@@ -16,7 +16,7 @@ from typing import Any, Final
 from quoteway.host.shared_server import MOST_VALUE_BYTES, SharedServer, Unreachable
 
 MARK_S: Final = 2.0
-"""How long others wait for one that ended while it was finding an answer, each of them ``wait_s`` at most."""
+"""How long a mark lasts whose process ended, at least; each of the others waits for ``wait_s`` at most."""
 _FIRST_PAUSE_S: Final = 0.004
 _LONGEST_PAUSE_S: Final = 0.05
 _MOST_WRITES: Final = 256
@@ -114,7 +114,7 @@ class SharedAnswersOf:
             look.set_result(value)
 
     async def _ask(self, client: Any, names: list[bytes]) -> list[Any]:
-        mark_ms = str(round(MARK_S * 1_000))
+        mark_ms = str(round(max(MARK_S, 2 * self._server.wait_s) * 1_000))
         if len(names) == 1:
             with contextlib.suppress(_response_error()):  # a value of another type
                 return [await client.eval(_LOOK, 1, names[0], self._mark, mark_ms)]
