@@ -1,7 +1,7 @@
 export type { components, operations } from "./api.js";
 export { fromUnits, toUnits } from "./amounts.js";
 export { Quoteway } from "./client.js";
-export type { Action, ActOptions, Answer, BridgeQuote, Input, OperationId, PoolQuote, Quote, Schemas, Settings, SwapQuote, VaultQuote } from "./client.js";
+export type { Action, ActOptions, Answer, BridgeQuote, Input, OperationId, PoolQuote, Quote, Revocation, Schemas, Settings, SwapQuote, VaultQuote } from "./client.js";
 export {
   ActionMismatch,
   ApiError,
