@@ -6,8 +6,12 @@ import type { Token } from "./token_field.js";
 /** Symbol and decimals of the tokens of a quote. Others are shown by their address, in base units. */
 export type Known = (address: string) => { symbol: string; decimals: number } | null;
 
-export function knownOf(quote: Pick<Quote, "inputs" | "outputs">, native: Token): Known {
-  const refs: { address: string; symbol: string | null; decimals: number }[] = [...quote.inputs, ...quote.outputs].map(({ token }) => token);
+type Ref = Pick<Schemas["TokenRef"], "address" | "symbol" | "decimals">;
+/** What names tokens: the legs of a quote, or `tokens` where nothing is paid. */
+export type Facts = Pick<Quote, "inputs" | "outputs"> & { readonly tokens?: readonly Ref[] };
+
+export function knownOf({ inputs, outputs, tokens = [] }: Facts, native: Token): Known {
+  const refs: Ref[] = [...[...inputs, ...outputs].map(({ token }) => token), ...tokens];
   return (address) => {
     const found = [...refs, native].find((each) => each.address.toLowerCase() === address.toLowerCase());
     return found ? { symbol: plain(found.symbol, 16) || short(found.address), decimals: found.decimals } : null;
@@ -15,7 +19,7 @@ export function knownOf(quote: Pick<Quote, "inputs" | "outputs">, native: Token)
 }
 
 /** An amount of a token in whole tokens, with its symbol. */
-export const amountOf = (amount: bigint, { symbol, address, decimals }: Pick<Schemas["TokenRef"], "symbol" | "address" | "decimals">): string => `${units(amount, decimals)} ${plain(symbol, 16) || short(address)}`;
+export const amountOf = (amount: bigint, { symbol, address, decimals }: Ref): string => `${units(amount, decimals)} ${plain(symbol, 16) || short(address)}`;
 
 /** Throws where a list says other decimals than the quote: the amount as typed would mean another one. */
 export function checkDecimals({ address, symbol, decimals }: { address: string; symbol: string | null; decimals: number }, { inputs, outputs }: Pick<Quote, "inputs" | "outputs">): void {

@@ -14,11 +14,16 @@ import { discover, testWallets, type Choice } from "./wallets.js";
 
 const PAGES = { swap: "Swap", portfolio: "Portfolio", vaults: "Vaults", providers: "Providers" };
 
-/** The page that the address names. */
-const pageOf = (hash: string): string => {
-  const name = hash.slice(1).split("/")[0]!;
-  return Object.hasOwn(PAGES, name) ? name : "swap";
-};
+/** The page that the address names, and what of it. */
+function placeOf(hash: string): [string, ...string[]] {
+  const [name = "", ...rest] = hash.slice(1).split("/");
+  try {
+    if (Object.hasOwn(PAGES, name)) return [name, ...rest.map(decodeURIComponent)];
+  } catch {
+    // It is no address of this page.
+  }
+  return ["swap"];
+}
 
 function Console() {
   const client = useMemo(() => new Quoteway({ baseUrl: location.origin, retries: 1 }), []);
@@ -34,10 +39,15 @@ function Console() {
     addEventListener("hashchange", look);
     return () => removeEventListener("hashchange", look);
   }, []);
-  const shown = pageOf(page);
-  // The list of vaults is asked for when somebody looks at it.
-  const visited = useRef(false);
-  if (shown === "vaults") visited.current = true;
+  const [shown, item = "", part = ""] = placeOf(page);
+  // These are asked for when somebody looks at them.
+  const visited = useRef(new Set<string>());
+  visited.current.add(shown);
+  // An id of a vault begins with its chain.
+  const chainOf = shown === "vaults" ? networks?.find(({ chainId }) => item.startsWith(`${chainId}:`)) : undefined;
+  useEffect(() => {
+    if (chainOf && !isSending) setNamed(chainOf.id);
+  }, [page, chainOf?.id]);
   const isOnline = useOnline();
   useEffect(() => discover((choice) => setFound((before) => (before.some(({ id }) => id === choice.id) ? before : [...before, choice]))), []);
   const choices = useMemo(() => [...found, ...testWallets((networks ?? []).map(({ chainId }) => chainId))], [found, networks]);
@@ -74,7 +84,7 @@ function Console() {
       </header>
       <main>
         {!isOnline && <p class="notice" role="status">The browser is offline.</p>}
-        {shown !== "providers" && shown !== "portfolio" && wallet?.isTest && <p class="notice">The key of this test account is public. It signs on the devnet alone: never send it anything of value.</p>}
+        {shown !== "providers" && wallet?.isTest && <p class="notice">The key of this test account is public. It signs on the devnet alone: never send it anything of value.</p>}
         {failure !== null && (
           <>
             <Failure error={failure} />
@@ -84,16 +94,20 @@ function Console() {
         {networks === null && failure === null && <p role="status">Asking the gateway for its networks…</p>}
         {networks?.length === 0 && <p role="status">This gateway serves no network. The log of the server says why.</p>}
         {shown === "providers" && <Providers client={client} />}
-        {shown === "portfolio" && networks && networks.length > 0 && <Portfolio key={wallet?.id ?? ""} client={client} networks={networks} wallet={wallet} />}
+        {visited.current.has("portfolio") && networks && networks.length > 0 && (
+          <div hidden={shown !== "portfolio"}>
+            <Portfolio key={wallet?.id ?? ""} client={client} networks={networks} wallet={wallet} view={shown === "portfolio" ? item : ""} isSending={isSending} onSending={setSending} />
+          </div>
+        )}
         {network && (
           // They stay where another page is shown, so that what came of an operation is not lost.
           <>
             <div hidden={shown !== "swap"}>
               <Swap key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
             </div>
-            {visited.current && (
+            {visited.current.has("vaults") && (
               <div hidden={shown !== "vaults"}>
-                <Vaults key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
+                <Vaults key={`${network.id} ${wallet?.id}`} linked={shown === "vaults" ? item : ""} linkedAction={part} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
               </div>
             )}
           </>

@@ -1,24 +1,29 @@
 // The steps of an operation: quote, what is signed, sending, and what came of it. All pages that change something have these.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Action, ActOptions, Answer, Quote } from "../../../../clients/typescript/src/index.js";
+import type { Action, ActOptions, Answer, Quote, Revocation } from "../../../../clients/typescript/src/index.js";
 import { Failure } from "./failure.js";
+import type { Facts } from "./known.js";
 import type { PageProps } from "./page.js";
 import { Receipt } from "./receipt.js";
 import { Signing } from "./signing.js";
 import type { Token } from "./token_field.js";
 
-export interface Done<Q extends Quote> {
+/** What is reviewed before anything is built: a quote, or approvals that are to end, with their tokens. */
+export type Plan = Pick<Quote, "inputs" | "outputs" | "acknowledgementNeeded"> & Facts;
+export type Built = Action | Revocation;
+
+export interface Done<Q extends Plan> {
   report: Answer<"submitTransactionHash">;
   quote: Q;
 }
 
-export interface Operation<Q extends Quote> {
+export interface Operation<Q extends Plan> {
   /** What the page waits for, in words; empty where it waits for nothing. */
   busy: string;
   failure: unknown;
   quote: Q | null;
-  action: Action<Q> | null;
+  action: Built | null;
   done: Done<Q> | null;
   consents: boolean;
   setConsents: (consents: boolean) => void;
@@ -30,13 +35,13 @@ export interface Operation<Q extends Quote> {
   send: () => void;
 }
 
-/** `act` is the client's for the quote. `onDone` gets each transaction that is in a block. */
-export function useOperation<Q extends Quote>({ client, wallet, onSending }: PageProps, act: (quote: Q, options: ActOptions) => Promise<Action<Q>>, onDone?: (done: Done<Q>) => void): Operation<Q> {
+/** `act` is the client's for the quote, or the plan. `onDone` gets each transaction that is in a block. */
+export function useOperation<Q extends Plan>({ client, wallet, onSending }: PageProps, act: (quote: Q, options: ActOptions) => Promise<Built>, onDone?: (done: Done<Q>) => void): Operation<Q> {
   const [account, setAccount] = useState("");
   const [busy, setBusy] = useState("");
   const [failure, setFailure] = useState<unknown>(null);
   const [quote, setQuote] = useState<Q | null>(null);
-  const [action, setAction] = useState<Action<Q> | null>(null);
+  const [action, setAction] = useState<Built | null>(null);
   const [consents, setConsents] = useState(false);
   const [done, setDone] = useState<Done<Q> | null>(null);
   // What is asked now. An answer to an earlier question is not shown.
@@ -106,7 +111,7 @@ export function useOperation<Q extends Quote>({ client, wallet, onSending }: Pag
   return { busy, failure, quote, action, done, consents, setConsents, forget, ask, review, send: () => void send() };
 }
 
-interface Given<Q extends Quote> {
+interface Given<Q extends Plan> {
   operation: Operation<Q>;
   native: Token;
   /** Shows what the quote promises. */
@@ -114,7 +119,7 @@ interface Given<Q extends Quote> {
 }
 
 /** What follows the form of a request. */
-export function Steps<Q extends Quote>({ operation, native, review }: Given<Q>) {
+export function Steps<Q extends Plan>({ operation, native, review }: Given<Q>) {
   const { busy, failure, quote, action, done, consents } = operation;
   const needsConsent = quote !== null && quote.acknowledgementNeeded.length > 0;
   return (
@@ -135,7 +140,7 @@ export function Steps<Q extends Quote>({ operation, native, review }: Given<Q>) 
       {quote && action && (
         <>
           <Signing action={action} quote={quote} native={native} />
-          <button type="button" class="main" data-part="send" disabled={busy !== "" || action.simulation.status === "reverted"} onClick={operation.send}>{action.transactions.length > 1 ? "Approve and send" : "Send"}</button>
+          <button type="button" class="main" data-part="send" disabled={busy !== "" || action.simulation.status === "reverted"} onClick={operation.send}>{action.transactions.length > 1 && action.kind !== "revocation" ? "Approve and send" : "Send"}</button>
         </>
       )}
       {done && <Receipt {...done} />}

@@ -24,6 +24,7 @@ export function Positions({ rows }: { rows: readonly (Schemas["PortfolioPosition
               <th scope="row">
                 {placeOf(row)} {row.kind === "nft" && <span>{`number ${plain(row.positionId, 100)}`}</span>}
                 {row.range && <small>{rangeOf(row)}</small>}
+                {row.vaultId && <small><a href={`#vaults/${encodeURIComponent(row.vaultId)}/redeem`}>Redeem from this vault</a></small>}
                 {row.provider && <small>{`by ${plain(row.provider)}`}</small>}
               </th>
               <td>{legs(row.amounts, "not known")}</td>
@@ -37,7 +38,8 @@ export function Positions({ rows }: { rows: readonly (Schemas["PortfolioPosition
   );
 }
 
-function placeOf({ poolId, vaultId }: Position) {
+/** The words for the pool or vault of a position. */
+export function placeOf({ poolId, vaultId }: { poolId: string | null; vaultId?: string | null }): string {
   const [page, id] = poolId ? ["Pool", poolId] : ["Vault", vaultId ?? ""];
   return `${page} ${id.split(":")[0]}:${short(id.split(":")[1] ?? "")}`;
 }

@@ -1,8 +1,8 @@
 // What came of an operation, beside what was quoted.
-import type { Answer, Quote, Schemas } from "../../../../clients/typescript/src/index.js";
-import { amountOf } from "./known.js";
+import type { Answer, Schemas } from "../../../../clients/typescript/src/index.js";
+import { amountOf, type Facts } from "./known.js";
 
-export function Receipt({ report, quote }: { report: Answer<"submitTransactionHash">; quote: Quote }) {
+export function Receipt({ report, quote }: { report: Answer<"submitTransactionHash">; quote: Facts }) {
   const { realized } = report;
   const moved = ({ token, account }: Schemas["Leg"]): bigint | null => {
     const found = realized?.assetChanges.find((each) => each.token.toLowerCase() === token.address.toLowerCase() && each.account.toLowerCase() === account.toLowerCase());
@@ -36,8 +36,12 @@ export function Receipt({ report, quote }: { report: Answer<"submitTransactionHa
             <dd>{lines(quote.outputs, (leg) => amountOf(leg.amount, leg.token))}</dd>
           </>
         )}
-        <dt>Against the quote</dt>
-        <dd data-part="against">{realized?.vsQuoteBps == null ? "not known" : `${realized.vsQuoteBps} basis points`}</dd>
+        {quote.inputs.length + quote.outputs.length > 0 && (
+          <>
+            <dt>Against the quote</dt>
+            <dd data-part="against">{realized?.vsQuoteBps == null ? "not known" : `${realized.vsQuoteBps} basis points`}</dd>
+          </>
+        )}
       </dl>
     </section>
   );

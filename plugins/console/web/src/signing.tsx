@@ -1,11 +1,12 @@
 // What an action signs, call by call, and what its simulation changes.
-import type { Action, Quote, Schemas } from "../../../../clients/typescript/src/index.js";
-import { knownOf } from "./known.js";
+import type { Schemas } from "../../../../clients/typescript/src/index.js";
+import { knownOf, type Facts } from "./known.js";
 import { Notices } from "./notices.js";
+import type { Built } from "./operation.js";
 import { plain, units } from "./text.js";
 import type { Token } from "./token_field.js";
 
-export function Signing({ action, quote, native }: { action: Action; quote: Quote; native: Token }) {
+export function Signing({ action, quote, native }: { action: Built; quote: Facts; native: Token }) {
   const known = knownOf(quote, native);
   const { simulation } = action;
   return (

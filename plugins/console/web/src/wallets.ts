@@ -1,7 +1,7 @@
 // Wallets: those that the browser's extensions announce (EIP-6963), and anvil's public test accounts on the devnet.
 import { createPublicClient, createWalletClient, custom, http, type EIP1193Provider, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import type { Action, Quoteway, Wallet } from "../../../../clients/typescript/src/index.js";
+import type { Action, Quoteway, Revocation, Wallet } from "../../../../clients/typescript/src/index.js";
 import { viemWallet } from "../../../../clients/typescript/src/viem.js";
 
 /** The chains whose coins are worth nothing: only there the test accounts sign. */
@@ -22,7 +22,7 @@ export interface Choice {
   /** Asks for the account. Rejects where the person refuses. */
   address(): Promise<string>;
   /** The wallet for one action. */
-  open(action: Action, client: Quoteway): Promise<Wallet>;
+  open(action: Action | Revocation, client: Quoteway): Promise<Wallet>;
 }
 
 const nodeOf = (chainId: number) => createPublicClient({ transport: http(`${location.origin}/v2/rpc/${chainId}`), pollingInterval: 500 });
