@@ -130,7 +130,8 @@ async def test_a_history_without_values_says_so(proxy, browse, values):
 async def test_the_history_of_a_real_index_is_shown(gateway, browse):
     page = await browse(gateway[0])
     await open_view(page, "Value over time")
-    await page.get_by_label("Time", exact=True).select_option("1h")
+    view = page.get_by_role("region", name="Value over time", exact=True)
+    await view.get_by_label("Time").select_option("1h")
     drawn = page.get_by_role("img", name="Value over time.")
     await drawn.or_(page.get_by_text("No value is known in this time.")).first.wait_for()
     assert await page.get_by_role("alert").count() == 0
