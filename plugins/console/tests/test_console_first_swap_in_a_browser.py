@@ -35,7 +35,7 @@ PAINTED = "performance.getEntriesByName('first-contentful-paint')[0].startTime"
 
 @pytest.fixture
 def started(tmp_path):
-    """The command of ``make run`` on any free ports: when it was started, and a call that waits for its URL."""
+    """The command of ``make run`` on free ports: when it was started, and a call that waits for its URL."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("QUOTEWAY_")}
     settings = {
         "QUOTEWAY_SERVER__PORT": "0",
