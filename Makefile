@@ -13,8 +13,8 @@ COMPILERS := $(patsubst %/package-lock.json,%/node_modules/.package-lock.json,$(
 # The client for Python programs, a distribution of its own, and its commands.
 PYTHON_CLIENT := clients/python
 
-# The JavaScript clients of JSON-RPC that tests/rpc runs.
-CLIENTS := tests/rpc/clients/node_modules/.package-lock.json
+# The JavaScript clients of JSON-RPC that tests/rpc runs, and what the programs of tests/integrators need.
+CLIENTS := tests/rpc/clients/node_modules/.package-lock.json tests/integrators/node_modules/.package-lock.json
 
 # The linters of the OpenAPI document, and the generators of clients that tests/clients runs.
 LINTERS := tests/clients/node_modules/.package-lock.json

@@ -53,6 +53,10 @@ CONTRACTS = {
         f"{_SAFE}/libraries/MultiSendCallOnly.sol/MultiSendCallOnly.json",
         "0x9641d764fc13c8B624c04430C7356C1C7C8102e2",
     ),
+    ("safe", "MultiSend"): (
+        f"{_SAFE}/libraries/MultiSend.sol/MultiSend.json",
+        "0x38869bf66a61cF6bDB996A6aE40D5853Fd43B526",
+    ),
     ("safe", "CompatibilityFallbackHandler"): (
         f"{_SAFE}/handler/CompatibilityFallbackHandler.sol/CompatibilityFallbackHandler.json",
         "0xfd0732Dc9E303f09fCEf3a7388Ad10A83459Ec99",

@@ -20,6 +20,32 @@ ROOT = Path(__file__).parents[2]
 CLIENT = ROOT / "clients" / "typescript"
 PAGE = ROOT / "docs" / "how-to" / "use-from-typescript.md"
 PROGRAMS = re.findall(r"^## (.+?)\n.*?^```ts\n(.*?)^```", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+APPROVALS = (PAGE.parent / "see-and-end-approvals.md").read_text()
+(END_OF_APPROVAL,) = re.findall(r"^```ts\n(.*?)^```", APPROVALS, re.MULTILINE | re.DOTALL)
+# What is before the lines of that page, and shows what they have done.
+BEFORE = """
+import { Quoteway } from "@quoteway/client";
+import { viemWallet } from "@quoteway/client/viem";
+import { createPublicClient, createWalletClient, erc20Abi, http } from "viem";
+import { privateKeyToAccount } from "viem/accounts";
+import { foundry } from "viem/chains";
+
+const account = privateKeyToAccount(process.env["KEY"] as `0x${string}`);
+const { address } = account;
+const node = { chain: foundry, transport: http("http://127.0.0.1:8545") };
+const [signer, reader] = [createWalletClient({ account, ...node }), createPublicClient(node)];
+const wallet = viemWallet(signer, reader);
+const qw = new Quoteway({ baseUrl: "http://127.0.0.1:8080" });
+const spender = "0x00000000000000000000000000000000000057a4";
+const order = { network: "devnet", fromToken: "USDC", toToken: "WETH", amount: 10n ** 6n, address };
+const quote = await qw.swaps.quote(order);
+const token = quote.fromToken.address as `0x${string}`;
+const abi = { address: token, abi: erc20Abi } as const;
+const hash = await signer.writeContract({ ...abi, functionName: "approve", args: [spender, 7n] });
+await reader.waitForTransactionReceipt({ hash });
+const allowance = () => reader.readContract({ ...abi, functionName: "allowance", args: [address, spender] });
+console.log(await allowance());
+"""
 PRINTED = {
     "A swap with viem": r"confirmed \d+\.\d+ USDC\n",
     "A swap with ethers": r"confirmed \d+\.\d+ USDC\n",
@@ -70,7 +96,8 @@ def programs(tmp_path_factory, gateway):
     own["compilerOptions"] = {"rootDir": ".", "outDir": "built", "incremental": False, "declaration": False}
     (folder / "tsconfig.json").write_text(json.dumps(own))
     shutil.copy(CLIENT / "tests" / "with_gateway" / "misuse.ts", folder)
-    for title, text in PROGRAMS:
+    ending = ("The end of an approval", BEFORE + END_OF_APPROVAL + "console.log(await allowance());\n")
+    for title, text in [*PROGRAMS, ending]:
         text = text.replace("http://127.0.0.1:8080", gateway["GATEWAY"])
         (folder / f"{title}.ts").write_text(text.replace("http://127.0.0.1:8545", gateway["NODE"]))
     run(CLIENT / "node_modules" / ".bin" / "tsc", "--tsBuildInfoFile", "null", cwd=folder)
@@ -108,6 +135,12 @@ def test_flows_to_the_base_unit(gateway):
 @pytest.mark.parametrize("title", PRINTED)
 def test_a_program_of_the_page(programs, title):
     assert re.fullmatch(PRINTED[title], run("node", f"{title}.js", cwd=programs))
+
+
+@pytest.mark.slow
+def test_the_lines_that_end_an_approval(programs):
+    said = run("node", "The end of an approval.js", cwd=programs, KEY=ACCOUNTS[7].private_key)
+    assert said == "7n\n0n\n"
 
 
 @pytest.mark.services

@@ -5,6 +5,7 @@ import { checkAction, checkQuote } from "./checks.js";
 import { TransportError } from "./errors.js";
 import { follow, type FollowOptions, type Tracked, type Transfer } from "./following.js";
 import { OPERATIONS } from "./operations.js";
+import { checkRequest, checkRevocation } from "./revocations.js";
 import { send, type SendOptions, type Sent, type Wallet } from "./sending.js";
 import { stream, type StreamEvent, type StreamOptions, type Topics } from "./streaming.js";
 import { request, type CallOptions, type TransportSettings } from "./transport.js";
@@ -39,6 +40,9 @@ export type VaultQuote = Schemas["VaultQuote"] & { readonly asked: Asked<"vaults
 export type Quote = SwapQuote | BridgeQuote | PoolQuote | VaultQuote;
 /** An action, with the quote that it was checked against and the options it was asked for with. */
 export type Action<Q extends Quote = Quote> = (Q extends BridgeQuote ? Schemas["BridgeAction"] : Schemas["Action"]) & { readonly quote: Q; readonly consent: Schemas["ConsentBody"] };
+
+/** An action that ends approvals, with the request that it was checked against. */
+export type Revocation = Schemas["Action"] & { readonly asked: Schemas["RevokeBody"] };
 
 export interface Settings {
   /** Address of the gateway, such as "https://quoteway.example". */
@@ -161,11 +165,15 @@ export class Quoteway {
   readonly portfolio = {
     balances: (query: QueryOf<"getPortfolioBalances">, options?: CallOptions) => this.call("getPortfolioBalances", { query }, options),
     positions: (query: QueryOf<"getPortfolioPositions">, options?: CallOptions) => this.rows("getPortfolioPositions", { query }, options),
+    /** What spenders may take of a wallet. */
+    approvals: (query: QueryOf<"getPortfolioApprovals">, options?: CallOptions) => this.call("getPortfolioApprovals", { query }, options),
+    /** The transactions that end approvals, for `send`. Tokens are named by address. Throws ActionMismatch where the answer does anything else. */
+    revoke: (body: Schemas["RevokeBody"], options?: CallOptions): Promise<Revocation> => this.#revoke(body, options),
   };
 
-  /** Checks an action of `act`, signs what it asks for, and sends its transactions in order: sending.ts says what it checks and throws. */
-  send(action: Action, wallet: Wallet, options: SendOptions = {}): Promise<Sent> {
-    const permitted = (permits: NonNullable<Schemas["ConsentBody"]["permits"]>) => this.#act(action.quote, { ...action.consent, offerPermits: false, permits }, options);
+  /** Checks an action of `act` or `revoke`, signs what it asks for, and sends its transactions in order: sending.ts says what it checks and throws. */
+  send(action: Action | Revocation, wallet: Wallet, options: SendOptions = {}): Promise<Sent> {
+    const permitted = ({ quote, consent }: Action, permits: NonNullable<Schemas["ConsentBody"]["permits"]>) => this.#act(quote, { ...consent, offerPermits: false, permits }, options);
     return send(action, wallet, permitted, options);
   }
 
@@ -185,6 +193,14 @@ export class Quoteway {
     const quote = { ...(await answer), asked };
     checkQuote(quote as unknown as Quote);
     return quote;
+  }
+
+  async #revoke(body: Schemas["RevokeBody"], options?: CallOptions): Promise<Revocation> {
+    checkRequest(body);
+    const asked = structuredClone(body);
+    const answer = await this.call("createRevocation", { body: asked }, options);
+    checkRevocation(asked, answer);
+    return { ...answer, asked };
   }
 
   async #act<Q extends Quote>(quote: Q, consent: Schemas["ConsentBody"] & CallOptions = {}, options?: CallOptions): Promise<Action<Q>> {

@@ -6,7 +6,7 @@ export type Leg = components["schemas"]["Leg"];
 export type Differs = new (member: string, expected: string, actual: string) => Error;
 
 export const ZERO_ADDRESS = `0x${"0".repeat(40)}`;
-const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
+export const ADDRESS = /^0x[0-9a-fA-F]{40}$/;
 const NATIVE_NAMES = new Set(["native", ZERO_ADDRESS, `0x${"e".repeat(40)}`]);
 
 /** Throws where two members differ; addresses are compared in any case. */

@@ -3,7 +3,7 @@ export { fromUnits, toUnits } from "./amounts.js";
 export { atomicityOf, walletBatches } from "./batches.js";
 export type { Atomicity, Batches, BatchState, Call } from "./batches.js";
 export { Quoteway } from "./client.js";
-export type { Action, ActOptions, Answer, BridgeQuote, Input, OperationId, PoolQuote, Quote, Schemas, Settings, SwapQuote, VaultQuote } from "./client.js";
+export type { Action, ActOptions, Answer, BridgeQuote, Input, OperationId, PoolQuote, Quote, Revocation, Schemas, Settings, SwapQuote, VaultQuote } from "./client.js";
 export {
   ActionMismatch,
   ApiError,

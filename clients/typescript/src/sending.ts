@@ -2,8 +2,9 @@
 import type { components } from "./api.js";
 import { atomicityOf, sendBatch, type Batches } from "./batches.js";
 import { checkAction } from "./checks.js";
-import type { Action } from "./client.js";
+import type { Action, Revocation } from "./client.js";
 import { ActionMismatch, SendError, WalletError, type SentTransaction } from "./errors.js";
+import { checkRevocation } from "./revocations.js";
 import type { CallOptions } from "./transport.js";
 import { checkPermit, checkSignature } from "./typed_data.js";
 
@@ -78,13 +79,19 @@ export interface Sent extends SentTransaction {
  * that. Nothing is broadcast twice: an error of the wallet ends it.
  */
 export async function send(
-  given: Action,
+  given: Action | Revocation,
   wallet: Wallet,
-  permitted: (permits: SignedPermit[]) => Promise<Action>,
+  permitted: (action: Action, permits: SignedPermit[]) => Promise<Action>,
   options: SendOptions,
 ): Promise<Sent> {
   // A copy: what was checked is what is sent.
-  let action = structuredClone(given);
+  const copy = structuredClone(given);
+  if ("asked" in copy) {
+    checkRevocation(copy.asked, copy);
+    await checkWallet(copy, wallet, options.withoutBatch === true);
+    return broadcast(copy, copy.transactions.map(({ data }) => data), wallet, options);
+  }
+  let action: Action = copy;
   checkAction(action.quote, action);
   const batches = await batchesFor(action, wallet, options);
   await checkWallet(action, wallet, batches !== null || options.withoutBatch === true);
@@ -96,7 +103,7 @@ export async function send(
       options.signal?.throwIfAborted();
       permits.push({ ...offer.permit, nonce: BigInt(offer.permit.nonce), signature: await signed(wallet, offer.typedData) });
     }
-    action = await permitted(permits);
+    action = await permitted(action, permits);
     checkFunds(action);
   }
   for (const each of action.signatures) checkSignature(action.quote, action, each);
@@ -123,7 +130,7 @@ async function batchesFor(action: Action, wallet: Wallet, options: SendOptions):
   return (await atomicityOf(batches, action.chainId)) === "unsupported" ? null : batches;
 }
 
-async function checkWallet(action: Action, wallet: Wallet, takesParts: boolean): Promise<void> {
+async function checkWallet(action: Action | Revocation, wallet: Wallet, takesParts: boolean): Promise<void> {
   if (wallet.address.toLowerCase() !== action.from.toLowerCase()) {
     throw new WalletError(`The action is for ${action.from}, the wallet is ${wallet.address}. Use the wallet that the quote was asked for with.`);
   }
@@ -134,7 +141,7 @@ async function checkWallet(action: Action, wallet: Wallet, takesParts: boolean):
   await checkChain(action, wallet);
 }
 
-async function checkChain(action: Action, wallet: Wallet): Promise<void> {
+async function checkChain(action: Action | Revocation, wallet: Wallet): Promise<void> {
   const chainId = await wallet.chainId();
   if (chainId !== action.chainId) {
     throw new WalletError(`The action is for chain ${action.chainId}, the wallet is on chain ${chainId}. Switch the wallet's network.`);
@@ -142,7 +149,7 @@ async function checkChain(action: Action, wallet: Wallet): Promise<void> {
 }
 
 /** What the simulation had to assume would be missing on the chain. */
-function checkFunds(action: Action): void {
+function checkFunds(action: Action | Revocation): void {
   const lacking = action.simulation.assumptions.filter((each) => each === "native_balance" || each.startsWith("balance:"));
   if (lacking.length) throw new WalletError(`The account has too little for the action (${lacking.join(", ")}). Fund it, then ask for the action again.`);
 }
@@ -160,7 +167,7 @@ function spliced(data: string, signature: string, offset: number, length: number
   return data.slice(0, start) + signature.slice(2) + data.slice(end);
 }
 
-async function broadcast(action: Action, data: string[], wallet: Wallet, options: SendOptions): Promise<Sent> {
+async function broadcast(action: Action | Revocation, data: string[], wallet: Wallet, options: SendOptions): Promise<Sent> {
   const done: Sent["transactions"] = [];
   const sent: SentTransaction[] = [];
   for (const [index, { to, value, chainId }] of action.transactions.entries()) {

@@ -144,7 +144,7 @@ async def test_spam_is_apart_and_hostile_names_neither_run_nor_mislead(proxy, br
     others = await page.get_by_role("region", name="Balances of tokens").inner_text()
     for part in ("in no list of this gateway", "not in the total", "not known"):
         assert part in others
-    assert await page.locator("img, main a").count() == 0
+    assert await page.locator("img, section a").count() == 0
     assert await serious(page) == []
 
 

@@ -9,6 +9,9 @@ const titleOf = (error: unknown): string => {
   return "This did not work";
 };
 
+/** Whether the deployment has nothing that answers this, such as no index. */
+export const isOff = (error: unknown): boolean => error instanceof ApiError && error.code === "provider_unavailable";
+
 export function Failure({ error }: { error: unknown }) {
   const attempts = error instanceof ApiError ? (error.details.attempts ?? []) : [];
   return (

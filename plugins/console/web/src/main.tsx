@@ -22,11 +22,16 @@ const ALONE = new Set(["operator", "reference"]);
 const Operator = lazily(async () => (await import("./operator.js")).Operator);
 const Reference = lazily(async () => (await import("./reference.js")).Reference);
 
-/** The page that the address names. */
-const pageOf = (hash: string): string => {
-  const name = hash.slice(1).split("/")[0]!;
-  return Object.hasOwn(PAGES, name) ? name : "swap";
-};
+/** The page that the address names, and what of it. */
+function placeOf(hash: string): [string, ...string[]] {
+  const [name = "", ...rest] = hash.slice(1).split("/");
+  try {
+    if (Object.hasOwn(PAGES, name)) return [name, ...rest.map(decodeURIComponent)];
+  } catch {
+    // It is no address of this page.
+  }
+  return ["swap"];
+}
 
 function Console() {
   const client = useMemo(() => new Quoteway({ baseUrl: location.origin, retries: 1, fetch: noting }), []);
@@ -42,10 +47,15 @@ function Console() {
     addEventListener("hashchange", look);
     return () => removeEventListener("hashchange", look);
   }, []);
-  const shown = pageOf(page);
-  // Lists are asked for when somebody looks at them.
+  const [shown, item = "", part = ""] = placeOf(page);
+  // These are asked for when somebody looks at them.
   const visited = useRef(new Set<string>());
   visited.current.add(shown);
+  // An id of a vault begins with its chain.
+  const chainOf = shown === "vaults" ? networks?.find(({ chainId }) => item.startsWith(`${chainId}:`)) : undefined;
+  useEffect(() => {
+    if (chainOf && !isSending) setNamed(chainOf.id);
+  }, [page, chainOf?.id]);
   const isOnline = useOnline();
   const { transfers, add, remove } = useTransfers();
   useEffect(() => discover((choice) => setFound((before) => (before.some(({ id }) => id === choice.id) ? before : [...before, choice]))), []);
@@ -84,7 +94,7 @@ function Console() {
       </header>
       <main>
         {!isOnline && <p class="notice" role="status">The browser is offline.</p>}
-        {shown !== "providers" && shown !== "portfolio" && !ALONE.has(shown) && wallet?.isTest && <p class="notice">The key of this test account is public. It signs on the devnet alone: never send it anything of value.</p>}
+        {shown !== "providers" && !ALONE.has(shown) && wallet?.isTest && <p class="notice">The key of this test account is public. It signs on the devnet alone: never send it anything of value.</p>}
         {failure !== null && !ALONE.has(shown) && (
           <>
             <Failure error={failure} />
@@ -96,7 +106,11 @@ function Console() {
         {shown === "providers" && <Providers client={client} />}
         {shown === "operator" && <Operator />}
         {shown === "reference" && <Reference />}
-        {shown === "portfolio" && networks && networks.length > 0 && <Portfolio key={wallet?.id ?? ""} client={client} networks={networks} wallet={wallet} />}
+        {visited.current.has("portfolio") && networks && networks.length > 0 && (
+          <div hidden={shown !== "portfolio"}>
+            <Portfolio key={wallet?.id ?? ""} client={client} networks={networks} wallet={wallet} view={shown === "portfolio" ? item : ""} isSending={isSending} onSending={setSending} />
+          </div>
+        )}
         {network && (
           // They stay where another page is shown, so that what came of an operation is not lost.
           <>
@@ -112,7 +126,7 @@ function Console() {
             )}
             {visited.current.has("vaults") && (
               <div hidden={shown !== "vaults"}>
-                <Vaults key={`${network.id} ${wallet?.id}`} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
+                <Vaults key={`${network.id} ${wallet?.id}`} linked={shown === "vaults" ? item : ""} linkedAction={part} client={client} network={network} wallet={wallet} isSending={isSending} onSending={setSending} />
               </div>
             )}
           </>

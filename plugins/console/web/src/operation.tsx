@@ -1,14 +1,19 @@
 // The steps of an operation: quote, what is signed, sending, and what came of it. All pages that change something have these.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { checkMessages, type Action, type ActOptions, type Atomicity, type Quote, type SentTransaction } from "../../../../clients/typescript/src/index.js";
+import { checkMessages, type Action, type ActOptions, type Atomicity, type Quote, type Revocation, type SentTransaction } from "../../../../clients/typescript/src/index.js";
 import { Failure } from "./failure.js";
+import type { Facts } from "./known.js";
 import type { PageProps } from "./page.js";
 import { batchReport, partsReport, Receipt, type Report } from "./receipt.js";
 import { Signing } from "./signing.js";
 import type { Token } from "./token_field.js";
 
-export interface Done<Q extends Quote> {
+/** What is reviewed before anything is built: a quote, or approvals that are to end, with their tokens. */
+export type Plan = Pick<Quote, "inputs" | "outputs" | "chainId" | "acknowledgementNeeded"> & Facts;
+export type Built = Action | Revocation;
+
+export interface Done<Q extends Plan> {
   report: Report;
   quote: Q;
 }
@@ -24,12 +29,12 @@ interface Sending {
 
 const ONE_BY_ONE: Sending = { atomicity: "unsupported", asBatch: false, takesParts: false };
 
-export interface Operation<Q extends Quote> {
+export interface Operation<Q extends Plan> {
   /** What the page waits for, in words; empty where it waits for nothing. */
   busy: string;
   failure: unknown;
   quote: Q | null;
-  action: Action<Q> | null;
+  action: Built | null;
   done: Done<Q> | null;
   consents: boolean;
   setConsents: (consents: boolean) => void;
@@ -43,20 +48,20 @@ export interface Operation<Q extends Quote> {
   send: () => void;
 }
 
-export interface OperationOptions<Q extends Quote> {
+export interface OperationOptions<Q extends Plan> {
   /** Whether permits are signed in the place of approvals, where the token takes them (EIP-2612). */
   offerPermits?: boolean;
   /** Told of the last transaction as soon as it is out. */
-  onSent?: (sent: SentTransaction, action: Action<Q>) => void;
+  onSent?: (sent: SentTransaction, quote: Q) => void;
 }
 
-/** `act` is the client's for the quote. `onDone` gets each transaction that is in a block. */
-export function useOperation<Q extends Quote>({ client, wallet, onSending }: PageProps, act: (quote: Q, options: ActOptions) => Promise<Action<Q>>, onDone?: (done: Done<Q>) => void, options: OperationOptions<Q> = {}): Operation<Q> {
+/** `act` is the client's for the quote, or the plan. `onDone` gets each transaction that is in a block. */
+export function useOperation<Q extends Plan>({ client, wallet, onSending }: PageProps, act: (quote: Q, options: ActOptions) => Promise<Built>, onDone?: (done: Done<Q>) => void, options: OperationOptions<Q> = {}): Operation<Q> {
   const [account, setAccount] = useState("");
   const [busy, setBusy] = useState("");
   const [failure, setFailure] = useState<unknown>(null);
   const [quote, setQuote] = useState<Q | null>(null);
-  const [action, setAction] = useState<Action<Q> | null>(null);
+  const [action, setAction] = useState<Built | null>(null);
   const [consents, setConsents] = useState(false);
   const [sending, setSending] = useState<Sending>(ONE_BY_ONE);
   const [done, setDone] = useState<Done<Q> | null>(null);
@@ -107,9 +112,9 @@ export function useOperation<Q extends Quote>({ client, wallet, onSending }: Pag
     void carryOut("Building the transactions and simulating them…", async (isAsked) => {
       const acknowledge = quote!.acknowledgementNeeded.map(({ code }) => code) as ("high_price_impact" | "opaque_calldata")[];
       const found = await act(quote!, { ...(acknowledge.length ? { acknowledge } : {}), ...(options.offerPermits ? { offerPermits: true } : {}) });
-      checkMessages(found as Action);
-      // Only the wallet of somebody who wants to send several transactions is asked.
-      const atomicity = found.transactions.length > 1 ? await wallet!.atomic(found.chainId) : "unsupported";
+      if ("quote" in found) checkMessages(found);
+      // Only the wallet of somebody who wants to send several transactions is asked. The ends of approvals go one by one.
+      const atomicity = "quote" in found && found.transactions.length > 1 ? await wallet!.atomic(found.chainId) : "unsupported";
       if (!isAsked()) return;
       // An upgrade of the account is nothing to do unasked.
       setSending({ atomicity, asBatch: atomicity === "supported", takesParts: false });
@@ -119,11 +124,12 @@ export function useOperation<Q extends Quote>({ client, wallet, onSending }: Pag
   const send = async () => {
     onSending(true);
     await carryOut("Signing and sending…", async (isAsked) => {
-      const last = action!.steps.at(-1)!.txId;
-      const tell = (sent: SentTransaction) => sent.txId === last && options.onSent?.(sent, action!);
-      const sent = await client.send(action! as Action, await wallet!.open(action! as Action, client), { asBatch: sending.asBatch, withoutBatch: sending.takesParts && !sending.asBatch, onSent: tell });
+      const built = action!;
+      const last = built.steps.at(-1)!.txId;
+      const tell = (sent: SentTransaction) => sent.txId === last && options.onSent?.(sent, quote!);
+      const sent = await client.send(built, await wallet!.open(built, client), { asBatch: sending.asBatch, withoutBatch: sending.takesParts && !sending.asBatch, onSent: tell });
       if (sent.batch !== null) tell(sent);
-      const inParts = action!.parts !== null;
+      const inParts = built.parts !== null;
       const report = sent.batch !== null ? await batchReport(sent, quote!) : inParts ? await partsReport(client, sent) : await client.transactions.report(sent);
       if (!isAsked()) return;
       const found = { report, quote: quote! };
@@ -138,7 +144,7 @@ export function useOperation<Q extends Quote>({ client, wallet, onSending }: Pag
   return { busy, failure, quote, action, done, consents, setConsents, sending, setSending, forget, ask, review, send: () => void send() };
 }
 
-interface Given<Q extends Quote> {
+interface Given<Q extends Plan> {
   operation: Operation<Q>;
   native: Token;
   /** Shows what the quote promises. */
@@ -146,7 +152,7 @@ interface Given<Q extends Quote> {
 }
 
 /** What follows the form of a request. */
-export function Steps<Q extends Quote>({ operation, native, review }: Given<Q>) {
+export function Steps<Q extends Plan>({ operation, native, review }: Given<Q>) {
   const { busy, failure, quote, action, done, consents } = operation;
   const needsConsent = quote !== null && quote.acknowledgementNeeded.length > 0;
   return (
@@ -166,8 +172,8 @@ export function Steps<Q extends Quote>({ operation, native, review }: Given<Q>) 
       )}
       {quote && action && (
         <>
-          <Signing action={action as Action} quote={quote} native={native} />
-          <Send operation={operation} action={action as Action} />
+          <Signing action={action} quote={quote} native={native} />
+          <Send operation={operation} action={action} />
         </>
       )}
       {done && <Receipt {...done} />}
@@ -175,12 +181,12 @@ export function Steps<Q extends Quote>({ operation, native, review }: Given<Q>) 
   );
 }
 
-function Send<Q extends Quote>({ operation, action }: { operation: Operation<Q>; action: Action }) {
+function Send<Q extends Plan>({ operation, action }: { operation: Operation<Q>; action: Built }) {
   const { busy, sending, setSending } = operation;
   const { atomicity, asBatch, takesParts } = sending;
   const isBroken = action.parts !== null && !asBatch;
   const signs = action.permitOffers.length + action.signatures.length > 0;
-  const title = asBatch ? "Send all as one" : signs ? "Sign and send" : action.transactions.length > 1 ? "Approve and send" : "Send";
+  const title = asBatch ? "Send all as one" : signs ? "Sign and send" : action.transactions.length > 1 && action.kind !== "revocation" ? "Approve and send" : "Send";
   return (
     <>
       {atomicity !== "unsupported" && (

@@ -31,6 +31,7 @@ export function Positions({ rows, change }: Given) {
               <th scope="row">
                 {placeOf(row)} {row.kind === "nft" && <span>{`number ${plain(row.positionId, 100)}`}</span>}
                 {row.range && <small>{rangeOf(row)}</small>}
+                {row.vaultId && <small><a href={`#vaults/${encodeURIComponent(row.vaultId)}/redeem`}>Redeem from this vault</a></small>}
                 {row.provider && <small>{`by ${plain(row.provider)}`}</small>}
               </th>
               <td>{legs(row.amounts, "not known")}</td>
@@ -45,7 +46,8 @@ export function Positions({ rows, change }: Given) {
   );
 }
 
-function placeOf({ poolId, vaultId }: Position) {
+/** The words for the pool or vault of a position. */
+export function placeOf({ poolId, vaultId }: { poolId: string | null; vaultId?: string | null }): string {
   const [page, id] = poolId ? ["Pool", poolId] : ["Vault", vaultId ?? ""];
   return `${page} ${id.split(":")[0]}:${short(id.split(":")[1] ?? "")}`;
 }

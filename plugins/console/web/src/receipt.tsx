@@ -1,6 +1,6 @@
 // What came of an operation, beside what was quoted.
-import type { Answer, Quote, Quoteway, Schemas, Sent } from "../../../../clients/typescript/src/index.js";
-import { amountOf } from "./known.js";
+import type { Answer, Quoteway, Schemas, Sent } from "../../../../clients/typescript/src/index.js";
+import { amountOf, type Facts } from "./known.js";
 import { movedBy } from "./movements.js";
 import { againstQuote, plain } from "./text.js";
 
@@ -9,7 +9,7 @@ type HashReport = Answer<"submitTransactionHash">;
 export type Report = Pick<HashReport, "hash" | "status"> & { match: HashReport["match"] | "batch"; realized: Pick<NonNullable<HashReport["realized"]>, "assetChanges" | "vsQuoteBps"> | null };
 
 /** Reads what a batch moved: its transaction is the wallet's own, and the gateway compares single ones. */
-export async function batchReport({ hash }: Sent, { chainId, inputs, outputs }: Quote): Promise<Report> {
+export async function batchReport({ hash }: Sent, { chainId, inputs, outputs }: Facts): Promise<Report> {
   const legs = new Map([...inputs, ...outputs].filter(({ token }) => token.chainId === chainId).map((leg) => [`${leg.token.address} ${leg.account}`, leg]));
   const changes = await Promise.all(
     [...legs.values()].map(async ({ token, account }) => {
@@ -33,7 +33,7 @@ export async function partsReport(client: Quoteway, { hash, transactions }: Sent
   return { hash, status: unsettled?.status ?? "confirmed", match: odd?.match ?? "match", realized: { assetChanges: [...sums.values()], vsQuoteBps: null } };
 }
 
-export function Receipt({ report, quote }: { report: Report; quote: Quote }) {
+export function Receipt({ report, quote }: { report: Report; quote: Facts }) {
   const { realized } = report;
   // Another network may have a token at the same address.
   const here = (leg: Schemas["Leg"]) => leg.token.chainId === quote.chainId;
@@ -74,7 +74,7 @@ export function Receipt({ report, quote }: { report: Report; quote: Quote }) {
             <dd>{lines(elsewhere, (leg) => `${amountOf(leg.amount, leg.token)} to ${plain(leg.token.network)}: see the transfers below`)}</dd>
           </>
         )}
-        {elsewhere.length === 0 && (
+        {elsewhere.length === 0 && quote.inputs.length + quote.outputs.length > 0 && (
           <>
             <dt>Against the quote</dt>
             <dd data-part="against">{against(report, quote, moved)}</dd>
@@ -85,7 +85,7 @@ export function Receipt({ report, quote }: { report: Report; quote: Quote }) {
   );
 }
 
-function against({ realized, match }: Report, { outputs }: Quote, moved: (leg: Schemas["Leg"]) => bigint | null): string {
+function against({ realized, match }: Report, { outputs }: Facts, moved: (leg: Schemas["Leg"]) => bigint | null): string {
   if (match !== "batch") return realized?.vsQuoteBps == null ? "not known" : `${realized.vsQuoteBps} basis points`;
   // Several legs of one token and account are one movement.
   const [first] = outputs;

@@ -1,9 +1,10 @@
 // What an action signs, message by message and call by call, and what its simulation changes.
-import type { Action, Quote, Schemas } from "../../../../clients/typescript/src/index.js";
+import type { Schemas } from "../../../../clients/typescript/src/index.js";
 import { Argument } from "./arguments.js";
-import { knownOf, type Known } from "./known.js";
+import { knownOf, type Facts, type Known } from "./known.js";
 import { Notices } from "./notices.js";
 import { dateOf, plain, units } from "./text.js";
+import type { Built } from "./operation.js";
 import type { Token } from "./token_field.js";
 
 const amountIn = (known: Known, token: string, value: bigint): string => {
@@ -11,7 +12,7 @@ const amountIn = (known: Known, token: string, value: bigint): string => {
   return ref ? `${units(value, ref.decimals)} ${ref.symbol}` : `${value} base units of ${token}`;
 };
 
-export function Signing({ action, quote, native }: { action: Action; quote: Quote; native: Token }) {
+export function Signing({ action, quote, native }: { action: Built; quote: Facts; native: Token }) {
   const known = knownOf(quote, native);
   const { simulation } = action;
   return (
@@ -46,7 +47,7 @@ export function Signing({ action, quote, native }: { action: Action; quote: Quot
 type TypedData = Record<string, Record<string, unknown>>;
 
 /** The messages to sign. Their members are compared with the quote before they are shown. */
-function Messages({ action, known }: { action: Action; known: Known }) {
+function Messages({ action, known }: { action: Built; known: Known }) {
   if (action.permitOffers.length + action.signatures.length === 0) return null;
   return (
     <ul data-part="messages">

@@ -37,7 +37,7 @@ export function Swap({ networks, onTransfer, ...page }: Given) {
   const act = (quote: AnyQuote, options: ActOptions): Promise<Action<AnyQuote>> => (quote.asked.noun === "bridges" ? client.bridges.act(quote as BridgeQuote, options) : client.swaps.act(quote as SwapQuote, options));
   const operation = useOperation<AnyQuote>(page, act, undefined, {
     offerPermits: terms.approvals === "signatures",
-    onSent: (sent, { quote }) => crosses && onTransfer(transferOf(sent, quote)),
+    onSent: (sent, quote) => crosses && onTransfer(transferOf(sent, quote)),
   });
   const { forget } = operation;
 

@@ -32,7 +32,17 @@ export const percent = (bps: number | null): string => (bps === null ? "not know
 export function usd(value: number | null): string {
   if (value === null) return "not known";
   if (value > 0 && value < 0.01) return "below $0.01";
+  if (value < 0 && value > -0.01) return "above -$0.01";
   return value.toLocaleString("en-US", { style: "currency", currency: "USD" });
+}
+
+/** The latest moment that a date can have, in Unix seconds: contracts store later ones. */
+const LAST_DATE_S = 8_640_000_000_000;
+
+/** Unix seconds as date and time in UTC. */
+export function moment(unixSeconds: number): string {
+  if (!(Math.abs(unixSeconds) < LAST_DATE_S)) return "a date that is too far away to show";
+  return `${new Date(unixSeconds * 1000).toISOString().slice(0, 16).replace("T", " ")} UTC`;
 }
 
 /** A yearly rate that is given as a fraction. */

@@ -1,5 +1,5 @@
 // The page of vaults: what each pays, and deposits into and redemptions from one of them.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { toUnits, type Schemas, type VaultQuote } from "../../../../clients/typescript/src/index.js";
 import { everyPage, useAnswer } from "./answers.js";
 import { Charts } from "./chart.js";
@@ -26,7 +26,13 @@ interface Filter {
 
 const EVERYTHING: Filter = { asset: "", query: "", sort: "-tvlUsd" };
 
-export function Vaults(props: PageProps) {
+interface Props extends PageProps {
+  /** Id of the vault, and the action, that the address of the page names. */
+  linked: string;
+  linkedAction: string;
+}
+
+export function Vaults(props: Props) {
   const { client, network, isSending } = props;
   const [filter, setFilter] = useState(EVERYTHING);
   const { asset, query, sort } = filter;
@@ -36,7 +42,11 @@ export function Vaults(props: PageProps) {
     true,
   );
   const [chosen, setChosen] = useState("");
-  const vault = found?.rows.find(({ id }) => id === chosen) ?? null;
+  const { linked, linkedAction } = props;
+  useEffect(() => {
+    if (linked && !isSending) setChosen(linked.toLowerCase());
+  }, [linked]);
+  const vault = found?.rows.find(({ id }) => id.toLowerCase() === chosen) ?? null;
   return (
     <>
       <h2>Vaults</h2>
@@ -45,9 +55,10 @@ export function Vaults(props: PageProps) {
       {found === null && isAsking && <p role="status">Asking the gateway for its vaults…</p>}
       {found && <Missing partial={found.partial} nameOf={() => plain(network.name)} />}
       {found?.rows.length === 0 && <p role="status">{asset || query ? "No vault of this network is like that." : "There is no vault on this network."}</p>}
-      {found && found.rows.length > 0 && <VaultTable rows={found.rows} chosen={chosen} isSending={isSending} onChoose={setChosen} />}
+      {found && found.rows.length > 0 && <VaultTable rows={found.rows} chosen={chosen} isSending={isSending} onChoose={(id) => setChosen(id.toLowerCase())} />}
       <button type="button" class="main" disabled={isAsking || isSending} onClick={load}>{isAsking ? "Asking…" : "Ask again"}</button>
-      {vault && <VaultForm key={vault.id} page={props} vault={vault} />}
+      {found && chosen !== "" && !vault && <p role="status">{`The gateway does not list the vault ${plain(chosen, 80)}.`}</p>}
+      {vault && <VaultForm key={vault.id} page={props} vault={vault} first={vault.id.toLowerCase() === linked.toLowerCase() ? linkedAction : ""} />}
       <CopyAs of={["/v2/vaults"]} />
     </>
   );
@@ -101,7 +112,7 @@ function VaultTable({ rows, chosen, isSending, onChoose }: TableProps) {
           {rows.map((row) => (
             <tr key={row.id}>
               <th scope="row">
-                <button type="button" data-vault={row.id} aria-pressed={row.id === chosen} disabled={isSending} onClick={() => onChoose(row.id)}>{plain(row.name) || short(row.address)}</button>
+                <button type="button" data-vault={row.id} aria-pressed={row.id.toLowerCase() === chosen} disabled={isSending} onClick={() => onChoose(row.id)}>{plain(row.name) || short(row.address)}</button>
                 <small>{`${plain(row.protocol)} ${short(row.address)}`}</small>
               </th>
               <td><TokenName token={{ symbol: plain(row.asset.symbol, 16), address: row.asset.address, warning: warningOfName(row.asset.symbol ?? "", row.asset.name ?? "") }} /></td>
@@ -116,11 +127,12 @@ function VaultTable({ rows, chosen, isSending, onChoose }: TableProps) {
   );
 }
 
-function VaultForm({ page, vault }: { page: PageProps; vault: Vault }) {
+/** `first` is the action that is chosen at first, where the vault takes it. */
+function VaultForm({ page, vault, first }: { page: PageProps; vault: Vault; first: string }) {
   const { client, network, wallet, isSending } = page;
   const native = nativeOf(network);
   const offered = (["deposit", "redeem"] as const).filter((each) => vault.isTransactional && vault.actions.includes(each));
-  const [action, setAction] = useState<"deposit" | "redeem">(offered[0] ?? "deposit");
+  const [action, setAction] = useState<"deposit" | "redeem">(offered.find((each) => each === first) ?? offered[0] ?? "deposit");
   const [amount, setAmount] = useState("");
   const [isAll, setAll] = useState(false);
   const operation = useOperation<VaultQuote>(page, client.vaults.act);
