@@ -59,7 +59,7 @@ export function ValueChart({ points }: { points: readonly ValuePoint[] }) {
           const run = points.slice(from, to + 1).filter(isKnown);
           // A line to itself is a dot.
           const ends = run.length === 1 ? [run[0]!, run[0]!] : run;
-          return <polyline key={from} data-part="line" points={ends.map((point) => `${x(point).toFixed(2)},${y(point).toFixed(2)}`).join(" ")} />;
+          return <polyline key={from} data-part="line" class={run.length === 1 ? "dot" : undefined} points={ends.map((point) => `${x(point).toFixed(2)},${y(point).toFixed(2)}`).join(" ")} />;
         })}
       </svg>
       <div class="bound" aria-hidden="true">{usd(lowest)}</div>
