@@ -46,6 +46,7 @@ GET /v2/providers
 GET /v2/providers/{id}/performance
 GET /v2/pools/{poolId}/tvl
 GET /v2/pools/{poolId}/positions
+GET /v2/pools/{poolId}/liquidity
 POST /v2/vaults/{vaultId}/rebalance/action
 GET /v2/bridges/routes
 POST /v2/bridges/quote

@@ -3605,7 +3605,7 @@ export interface components {
             to: number;
         };
         PoolLiquidity: {
-            /** @description Id of the pool */
+            /** @description Id of the pool: chain id, colon, address or 32-byte id */
             poolId: string;
             /**
              * Format: int64

@@ -26,7 +26,7 @@ class TickSpan(View):
 
 
 class PoolLiquidity(View):
-    pool_id = required(fields.String, description="Id of the pool")
+    pool_id = required(fields.String, description="Id of the pool: chain id, colon, address or 32-byte id")
     tick_spacing = required(fields.Integer, description="Ticks of a position are multiples of this number")
     sqrt_price_x96 = required(
         IntegerText,

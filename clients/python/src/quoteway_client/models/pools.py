@@ -398,7 +398,7 @@ class PoolLiquidity(Model, frozen=True, kw_only=True):
     """`PoolLiquidity` of the document."""
 
     pool_id: str
-    """Id of the pool."""
+    """Id of the pool: chain id, colon, address or 32-byte id."""
     tick_spacing: int
     """Ticks of a position are multiples of this number."""
     sqrt_price_x96: int
