@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextvars import ContextVar
 from typing import TypeAlias, TypeVar
 
@@ -56,6 +56,22 @@ def usable(providers: Iterable[P]) -> list[P]:
     """Returns those of the providers that the caller may have quotes of."""
     ids = _usable.get()
     return [provider for provider in providers if ids is None or provider.id in ids]
+
+
+def allowed(providers: list[P], named: str | None, is_builtin: Callable[[P], bool]) -> list[P]:
+    """Returns those of the providers of a request that the caller may have quotes of, and those of the core:
+    they join the quotes of others, of those alone that the caller may use.
+
+    ``named`` is the one that the request asks for. Raises ``ProviderNotAllowed`` when none is left.
+    """
+    ids = _usable.get()
+    if ids is None:
+        return providers
+    found = [provider for provider in providers if provider.id in ids or is_builtin(provider)]
+    if not found:
+        which = "any provider that serves this request" if named is None else f"provider {named}"
+        raise not_allowed(f"This API key may not use {which}.")
+    return found
 
 
 def check_usable(provider_ids: Iterable[str]) -> None:

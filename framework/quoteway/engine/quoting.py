@@ -25,7 +25,7 @@ from quoteway.engine.dividing import Dividing
 from quoteway.engine.gas_costs import repriced, with_estimated_l1_fees
 from quoteway.engine.integrator_fees import check_fee, with_fee
 from quoteway.engine.limits import able, check_impact, nobody_able
-from quoteway.engine.provider_sets import not_allowed, provider_set
+from quoteway.engine.provider_sets import allowed
 from quoteway.engine.quote_tokens import Sealer
 from quoteway.engine.quote_warnings import quote_warnings
 from quoteway.engine.ranking import QuoteOutcome, attempts_of, rank
@@ -253,9 +253,7 @@ class Quoting:
         provider: str | None = None,
         atomic_batch: bool = True,
     ) -> list[Provider]:
-        """Returns the providers to ask for a quote. Raises ``ProviderUnavailable`` when there is none, and
-        ``ProviderNotAllowed`` when the caller may use none of them.
-        """
+        """Returns the providers to ask. Raises ``ProviderUnavailable``, and ``ProviderNotAllowed``."""
         found = [
             candidate
             for candidate in self.registry.enabled(capability)
@@ -266,15 +264,7 @@ class Quoting:
         if not found:
             text = f"No enabled provider serves this {capability.value} request on the network(s) asked for."
             raise disabled(text)
-        ids = provider_set()
-        if ids is None:
-            return found
-        # Providers of the core join the quotes of others, of those alone that the caller may use.
-        allowed = [each for each in found if each.id in ids or self.registry.is_builtin(each)]
-        if not allowed:
-            which = "any provider that serves this request" if provider is None else f"provider {provider}"
-            raise not_allowed(f"This API key may not use {which}.")
-        return allowed
+        return allowed(found, provider, self.registry.is_builtin)
 
     def fit(
         self, request: models.Request, candidates: Sequence[Provider]
