@@ -71,7 +71,7 @@ def test_each_operation_has_an_error_with_a_code_of_its_status(document, describ
             fits(shared["content"][JSON]["schema"], shown[status])
     assert bool(shown) != (name in NEVER_REFUSED)
     codes = {"400": "invalid_request", "404": "not_found", "422": "validation_error"}
-    codes["503"] = "provider_unavailable"
+    codes |= {"401": "unauthorized", "503": "provider_unavailable"}
     assert all(error["error"]["code"] == codes[status] for status, error in shown.items())
 
 

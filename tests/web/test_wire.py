@@ -50,6 +50,7 @@ from quoteway.web.wire import (
     terms,
     view,
     wallet_past,
+    webhooks,
 )
 from quoteway.web.wire import transactions as sent
 from quoteway.web.wire.view import ABSENT, View
@@ -241,6 +242,9 @@ GIVEN_BY_MEMBER = {
     live.TopicFailure,
     live.StreamLost,
     live.StreamEnd,
+    webhooks.Webhook,
+    webhooks.NewWebhook,
+    webhooks.Webhooks,
     sent.Submitted,
     holdings.Balances,
     holdings.BalancesOfWallets,
