@@ -205,7 +205,7 @@ class Load:
             for quote in range(QUOTES_PER_BLOCK):
                 due = began + BLOCK_S * (number + quote / QUOTES_PER_BLOCK)
                 await asyncio.sleep(max(due - loop.time(), 0.0))
-                # One at a time: quotes that overlap share reads within a replica, the more the fewer there are.
+                # One at a time: quotes that overlap share reads within a replica.
                 try:
                     await self.quote(next(self._next_url))
                 except RuntimeError as error:
