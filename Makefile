@@ -47,7 +47,7 @@ DOCS_SITE := plugins/console/src/quoteway_console/static/docs/index.html
 # More options of pytest for `make test` and `make test-all`.
 OPTIONS :=
 
-.PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check console lock audit secrets release bench docs clean
+.PHONY: help prepare run demo test test-all test-random test-isolated test-wheels check console lock audit secrets release bench docs pictures clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 13
@@ -95,7 +95,7 @@ $(CONSOLE): plugins/console/web/node_modules/.package-lock.json $(wildcard plugi
 	@echo "Building the console..."
 	@cd plugins/console/web && node build.js
 
-$(DOCS_SITE): $(INSTALLED) $(CONSOLE) docs/render.py $(wildcard *.md docs/*.md docs/*/*.md docs/*/*/*.md)
+$(DOCS_SITE): $(INSTALLED) $(CONSOLE) docs/render.py $(wildcard *.md docs/*.md docs/*/*.md docs/*/*/*.md docs/*/pictures/*.png)
 	@echo "Rendering the documentation..."
 	@$(BIN)/python docs/render.py plugins/console/src/quoteway_console/static
 
@@ -158,6 +158,9 @@ docs: $(TOOLS) clients/typescript/node_modules/.package-lock.json  ## write the 
 	@$(BIN)/python docs/generate.py
 	@$(BIN)/python $(PYTHON_CLIENT)/generate.py
 	@cd clients/typescript && node generate.js
+
+pictures: $(INSTALLED) $(SERVICES) $(DOCS_SITE)  ## take the pictures of the documentation anew, in Chromium; look at them before you keep them
+	@$(BIN)/python docs/pictures.py
 
 bench: $(TOOLS)  ## exactness at scale, speed and memory beside a bare baseline in the same run
 	@$(BIN)/python -m bench

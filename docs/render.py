@@ -13,6 +13,7 @@ import itertools
 import os
 import posixpath
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ OPENAPI = ROOT / "docs" / "reference" / "openapi.json"
 """The gateway itself serves it."""
 
 _COMMENT = re.compile(r"^<!--.*?-->\n?", re.MULTILINE | re.DOTALL)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*:")
 _PAGE = """\
 <!doctype html>
 <html lang="en">
@@ -78,6 +80,9 @@ class Site:
         self._wanted: list[Path] = [START]
         self._anchors: dict[Path, set[str]] = {}
         self._fragments: list[tuple[Path, Path, str]] = []
+
+        self.pictures: dict[str, Path] = {}
+        """The pictures of the pages made so far, by their address."""
 
     def pages(self) -> Iterator[tuple[str, str]]:
         """Yields address and text of each page. Raises ``DeadLinkError``."""
@@ -129,12 +134,16 @@ class Site:
         return body.replace("<table>", f"{region}<table>").replace("</table>", "</table></div>")
 
     def _linked(self, path: Path, children: Sequence[Token]) -> Iterator[Token]:
-        """Yields the parts of a line with the addresses of pages for links; pictures become their texts."""
+        """Yields the parts of a line with the addresses of pages for links, and of pictures in ``docs``."""
         dropped = 0
         for part in children:
             if part.type == "image":
-                yield Token("text", "", 0, content=part.content)
-                continue
+                source = str(part.attrGet("src"))
+                if _SCHEME.match(source):  # the page's policy shows none of others
+                    yield Token("text", "", 0, content=part.content)
+                    continue
+                part.attrSet("src", self._picture(path, source))
+                part.attrSet("loading", "lazy")
             if part.type == "link_open":
                 address = self._address(path, str(part.attrGet("href")))
                 if address is None:
@@ -146,9 +155,18 @@ class Site:
                 continue
             yield part
 
+    def _picture(self, path: Path, source: str) -> str:
+        """Returns where a picture is on the site."""
+        target = Path(os.path.normpath(path.parent / source))
+        if not target.is_file() or not target.is_relative_to(START.parent) or target.suffix != ".png":
+            raise DeadLinkError(f"{path.relative_to(ROOT)}: {source} is no picture of the documentation")
+        place = target.relative_to(START.parent).as_posix()
+        self.pictures[place] = target
+        return posixpath.relpath(place, posixpath.dirname(place_of(path)) or ".")
+
     def _address(self, path: Path, href: str) -> str | None:
         """Returns where a link of a file leads on the site; None when its target is not published."""
-        if re.match(r"[a-z][a-z0-9+.-]*:", href):
+        if _SCHEME.match(href):
             return href
         name, _, fragment = href.partition("#")
         target = path if not name else Path(os.path.normpath(path.parent / name))
@@ -173,10 +191,15 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="folder of the built console")
     folder: Path = parser.parse_args().folder
     styles = sorted((folder / "assets").glob("*.css"))
-    for place, text in Site(f"/site/assets/{styles[0].name}" if styles else "").pages():
+    site = Site(f"/site/assets/{styles[0].name}" if styles else "")
+    for place, text in site.pages():
         target = folder / "docs" / place
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
+    for place, picture in site.pictures.items():
+        target = folder / "docs" / place
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(picture, target)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[3]
 class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
-        self.links, self.ids, self.others = [], set(), []
+        self.links, self.ids, self.pictures, self.others = [], set(), [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -24,12 +24,13 @@ class Page(HTMLParser):
             self.ids.add(given["id"])
         if tag == "a":
             self.links.append(given["href"])
+        if tag == "img":
+            assert given["alt"], "a picture without words"
+            self.pictures.append(given.pop("src"))
         self.others += [
-            f"{tag} {name}"
-            for name in given
-            if name.startswith("on") or name == "style" or (name == "src" and tag != "link")
+            f"{tag} {name}" for name in given if name.startswith("on") or name in ("style", "src")
         ]
-        if tag in ("script", "style", "iframe", "img", "object", "form"):
+        if tag in ("script", "style", "iframe", "object", "form"):
             self.others.append(tag)
 
 
@@ -78,6 +79,18 @@ def test_every_page_of_the_documentation_is_there_and_can_be_reached(pages):
     assert reached == set(pages)
 
 
+def test_every_picture_is_one_of_the_documentation(pages):
+    shown = {
+        posixpath.normpath(posixpath.join(posixpath.dirname(name), source))
+        for name, page in pages.items()
+        for source in page.pictures
+    }
+    kept = {path.relative_to(ROOT / "docs").as_posix() for path in (ROOT / "docs").rglob("*.png")}
+    assert shown == kept
+    for place in shown:
+        assert (STATIC / "docs" / place).read_bytes() == (ROOT / "docs" / place).read_bytes()
+
+
 def test_no_page_has_anything_that_runs_or_comes_from_elsewhere(pages):
     assert {name: page.others for name, page in pages.items() if page.others} == {}
 
@@ -101,4 +114,7 @@ def test_text_of_the_files_is_shown_and_not_taken_as_html(tmp_path, monkeypatch)
     page.write_text("[gone](nowhere.md)\n")
     monkeypatch.setattr(render, "ROOT", tmp_path)
     with pytest.raises(render.DeadLinkError, match=r"nowhere\.md does not exist"):
+        site._rendered(page, page.read_text())
+    page.write_text("![no picture](page.md)\n")
+    with pytest.raises(render.DeadLinkError, match=r"page\.md is no picture"):
         site._rendered(page, page.read_text())
