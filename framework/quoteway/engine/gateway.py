@@ -6,9 +6,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from quoteway.config.model import Config
 from quoteway.engine.action_signatures import ActionSigner
@@ -16,6 +16,7 @@ from quoteway.engine.building import Building
 from quoteway.engine.competition import Competition
 from quoteway.engine.custody import Custody
 from quoteway.engine.fills import Fills
+from quoteway.engine.forwarding import Forwarding
 from quoteway.engine.joining import SwapThenBridge
 from quoteway.engine.provider_sets import warn_of_unknown
 from quoteway.engine.quote_tokens import KeyRing, Sealer
@@ -24,7 +25,7 @@ from quoteway.engine.refreshing import Refreshing
 from quoteway.engine.rehearsing import Rehearsing
 from quoteway.engine.trade_taxes import TradeTaxes
 from quoteway.engine.unlisted_tokens import UnlistedTokens
-from quoteway.errors import ConfigError, GatewayError, Reason, RpcError, UpstreamError, disabled
+from quoteway.errors import ConfigError, GatewayError
 from quoteway.evm.calls.registry import CallRegistry
 from quoteway.evm.chain import RpcChain
 from quoteway.guard.policy_file import check_names
@@ -38,7 +39,6 @@ from quoteway.host.lists import Lists
 from quoteway.host.missing_contracts import MissingContracts
 from quoteway.host.network_states import NetworkStates
 from quoteway.host.plugin_rows import open_rows
-from quoteway.host.provider_calls import FORWARD
 from quoteway.host.reachability import Reachability
 from quoteway.host.recording import Recorder, observed_reads
 from quoteway.host.registry import Registry
@@ -48,12 +48,11 @@ from quoteway.host.shared_tier import open_tier
 from quoteway.host.states import Lifespan, PluginEntry, State, networks_of
 from quoteway.host.token_directory import TokenDirectory
 from quoteway.host.watchdog import Watchdog
-from quoteway.models import Capability, Header
+from quoteway.models import Capability
 from quoteway.networks import Network, Networks
 from quoteway.pricing.payouts import Payouts
 from quoteway.pricing.price_book import WAIT_S, PriceBook
 from quoteway.pricing.valuation import Keys, Valuation
-from quoteway.providers import RpcUpstream
 
 if TYPE_CHECKING:
     import aiohttp
@@ -88,6 +87,7 @@ class Gateway:
             clock = self.recorder.clock
         self.runtime = Runtime(config, clock=clock, rows=open_rows(config), tier=open_tier(config))
         self.registry = Registry(self.runtime)
+        self.forwarding = Forwarding(self.registry)
         self.watchdog = Watchdog(self.registry)
         if discover:
             self.registry.plugins.discover()
@@ -114,7 +114,7 @@ class Gateway:
         self.unlisted = UnlistedTokens(self.runtime, self.tokens)
         self.lists = Lists(self.registry, clock)
         self.series = SeriesBook(self.registry, clock)
-        self.reachability = Reachability(self._forward)
+        self.reachability = Reachability(self.forwarding.read)
         self._heads = HeadAges(self.runtime)
         self.states = NetworkStates(self.registry, self._heads, self.missing, self.lists, self.tokens)
         self.ready = False
@@ -143,12 +143,12 @@ class Gateway:
         served = {chain_id for upstream in upstreams for chain_id in networks_of(upstream)}
         self.runtime.networks = Networks(network for network in known if network.chain_id in served)
         for network in self.runtime.networks:
-            forward = partial(self._forward, network)
+            forward = partial(self.forwarding.read, network)
             self.runtime.chains[network.chain_id] = RpcChain(
                 network,
                 observed_reads(network, forward, self.recorder, timed=self.config.traces.url is not None),
-                forward_public=partial(self._forward_public, network),
-                pushed=partial(self._pushed_heads, network),
+                forward_public=partial(self.forwarding.call, network),
+                pushed=partial(self.forwarding.pushed_heads, network),
                 sharing=self.runtime.tier.heads(network),
             )
         self.runtime.event_sources = event_sources(self.registry.plugins, self.runtime.networks)
@@ -329,63 +329,6 @@ class Gateway:
         ]
 
     # --- shared by the parts ------------------------------------------------------------------------------
-
-    async def _forward(self, network: Network, method: str, params: Sequence[Any], timeout_s: float) -> Any:
-        """Sends a read of the core to the RPC upstreams in order, until one answers."""
-        return await self._ask_upstreams(RpcUpstream.forward.__name__, network, method, params, timeout_s)
-
-    async def _forward_public(
-        self, network: Network, method: str, params: Sequence[Any], timeout_s: float
-    ) -> Any:
-        """Sends a call of a client to the RPC upstreams in order, until one answers."""
-        name = RpcUpstream.forward_public.__name__
-        return await self._ask_upstreams(name, network, method, params, timeout_s)
-
-    def kept(self, network: Network, method: str, params: bytes) -> bytes | None:
-        """Returns the result of a client's call that the first RPC upstream holds; see ``RpcUpstream.kept``.
-
-        Counts it as an answer of the upstream. The others are not asked: a call goes to the first.
-        """
-        started = time.monotonic()
-        upstream = next(iter(self.registry.rpc_upstreams(network.chain_id)), None)
-        if upstream is None:
-            return None
-        result = cast(RpcUpstream, upstream).kept(network, method, params)
-        if result is not None:
-            took_s = time.monotonic() - started
-            self.registry.calls.count_kept(upstream, verb=FORWARD, scope=network.chain_id, took_s=took_s)
-        return result
-
-    async def _ask_upstreams(
-        self, name: str, network: Network, method: str, params: Sequence[Any], timeout_s: float
-    ) -> Any:
-        last: UpstreamError | None = None
-        ends_at = time.monotonic() + timeout_s
-        for upstream in self.registry.rpc_upstreams(network.chain_id):
-            left_s = max(ends_at - time.monotonic(), 0.0)
-            try:
-                answer = getattr(upstream, name)(network, method, params, timeout_s=left_s)
-                return await self.registry.calls.counted(
-                    upstream, answer, verb=FORWARD, scope=network.chain_id, timeout_s=left_s
-                )
-            except RpcError:
-                raise
-            except UpstreamError as error:
-                last = error
-            except (Exception, SystemExit, asyncio.CancelledError) as error:
-                task = asyncio.current_task()
-                if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
-                    raise  # the caller was cancelled, not the upstream
-                log.exception("RPC upstream %r raised", upstream.id)
-                last = UpstreamError(f"An RPC upstream of {network.slug} failed.", reason=Reason.RPC_ERROR)
-        if last is not None:
-            raise last
-        raise disabled(f"No RPC upstream is enabled for {network.slug}.")
-
-    def _pushed_heads(self, network: Network) -> AsyncIterator[Header] | None:
-        """Returns the new heads of the first RPC upstream whose nodes push them."""
-        upstreams = cast(list[RpcUpstream], self.registry.rpc_upstreams(network.chain_id))
-        return next((heads for each in upstreams if (heads := each.heads(network)) is not None), None)
 
     async def look_ahead(self, chain_id: int) -> None:
         """Reads a chain's head in advance. Ignores errors: the code that needs the head raises them."""

@@ -113,7 +113,7 @@ class RpcCalls:
         return found
 
     def _kept(self, chain: RpcChain, method: str, checked: bytes) -> RawJson | None:
-        text = self._gateway.kept(chain.network, method, checked) if chain.verified else None
+        text = self._gateway.forwarding.kept(chain.network, method, checked) if chain.verified else None
         return None if text is None else RawJson(text)
 
     async def ask(
