@@ -172,6 +172,10 @@ INDICATIONS = st.builds(
     attempts=st.tuples(instances(models.Attempt)),
 )
 
+CONDITIONS = st.builds(SimpleNamespace, level=TEXTS, why=st.lists(TEXTS, max_size=2))
+READINESS = st.builds(
+    SimpleNamespace, condition=CONDITIONS, capabilities=st.dictionaries(TEXTS, CONDITIONS, max_size=2)
+)
 NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     rows.TokenEntry: instances(models.TokenProfile),
     rows.Profile: instances(models.TokenProfile),
@@ -209,7 +213,10 @@ NOUNS: dict[type[View], st.SearchStrategy[Any]] = {
     actions.Action: instances(models.Action),
     errors.Error: FAILED,
     rows.NetworkRow: st.builds(
-        SimpleNamespace, network=st.just(next(iter(NETWORKS))), capabilities=st.lists(TEXTS, max_size=2)
+        SimpleNamespace,
+        network=st.just(next(iter(NETWORKS))),
+        capabilities=st.lists(TEXTS, max_size=2),
+        readiness=st.none() | READINESS,
     ),
     providers.ProviderRow: PROVIDERS,
     sent.HashReport: instances(transactions._Report),
