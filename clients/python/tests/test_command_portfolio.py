@@ -135,7 +135,7 @@ def balances(*rows, wallet=OTHER, **more):
 
 def positions(*rows, **more):
     page = {"data": list(rows), "partial": [], "nextCursor": None, "total": len(rows), "preview": False}
-    return page | {"updatedAt": "2026-01-01T00:00:00Z"} | more
+    return page | {"updatedAt": "2026-01-01T00:00:00Z", "asOf": [{"chainId": 1, "block": 7}]} | more
 
 
 def position(**more):
