@@ -237,8 +237,6 @@ MEANINGS: dict[str, str] = {
     "tick_range": "Lower and upper tick; None: a position without a range.",
     "in_range": "Whether the pool's price is in the range; None: a position without a range.",
     "tick_spacing": "Ticks of a position are multiples of it.",
-    "ticks": "Initialised ticks of `known`, ascending.",
-    "liquidity_net": "Change of the liquidity in range, negative where positions end.",
     "InitialisedTick.tick": "The tick, a multiple of the pool's spacing.",
     "known": "Lowest and highest tick that were read.",
     "shares": "Base units of the vault's shares.",
