@@ -4,6 +4,7 @@ import { encode } from "./amounts.js";
 import { checkAction, checkQuote } from "./checks.js";
 import { TransportError } from "./errors.js";
 import { follow, type FollowOptions, type Tracked, type Transfer } from "./following.js";
+import { checkDeployment, checkManagement, checkManaging, type Deployment, type Management } from "./management.js";
 import { OPERATIONS } from "./operations.js";
 import { checkRequest, checkRevocation } from "./revocations.js";
 import { send, type SendOptions, type Sent, type Wallet } from "./sending.js";
@@ -145,6 +146,14 @@ export class Quoteway {
     get: (vaultId: string, options?: CallOptions) => this.call("getVault", { path: { vaultId } }, options),
     quote: (vaultId: string, body: Schemas["VaultBody"], options?: CallOptions): Promise<VaultQuote> => this.#quote("vaults", body, this.call("createVaultQuote", { path: { vaultId }, body }, options), vaultId),
     act: (quote: VaultQuote, options?: ActOptions): Promise<Action<VaultQuote>> => this.#act(quote, options),
+    /** Quotes a new vault. Owner, bot and token are named by address. Throws QuoteMismatch where the answer is not what was asked. */
+    quoteDeployment: (body: Schemas["DeployBody"], options?: CallOptions): Promise<Deployment> => this.#quoteDeployment(body, options),
+    /** The transaction that deploys the vault, for `send`. Throws ActionMismatch where it does anything else. */
+    deploy: (quote: Deployment, options?: CallOptions & Pick<Schemas["ConsentBody"], "acknowledge">): Promise<Management> => this.#deploy(quote, options),
+    /** The transaction of a management action, for `send`. Accounts are named by address. Throws ActionMismatch where it does anything else. */
+    manage: (vaultId: string, body: Schemas["ManageBody"], options?: CallOptions): Promise<Management> => this.#manage(vaultId, body, options),
+    /** The transactions that move a vault's money into one of its strategies, for `send`. Throws ActionMismatch where they do anything else. */
+    rebalance: (vaultId: string, body: Schemas["RebalanceBody"], options?: CallOptions): Promise<Management> => this.#rebalance(vaultId, body, options),
   };
 
   readonly tokens = {
@@ -171,8 +180,8 @@ export class Quoteway {
     revoke: (body: Schemas["RevokeBody"], options?: CallOptions): Promise<Revocation> => this.#revoke(body, options),
   };
 
-  /** Checks an action of `act` or `revoke`, signs what it asks for, and sends its transactions in order: sending.ts says what it checks and throws. */
-  send(action: Action | Revocation, wallet: Wallet, options: SendOptions = {}): Promise<Sent> {
+  /** Checks an action of `act`, `revoke`, `deploy`, `manage` or `rebalance`, signs what it asks for, and sends its transactions in order: sending.ts says what it checks and throws. */
+  send(action: Action | Revocation | Management, wallet: Wallet, options: SendOptions = {}): Promise<Sent> {
     const permitted = ({ quote, consent }: Action, permits: NonNullable<Schemas["ConsentBody"]["permits"]>) => this.#act(quote, { ...consent, offerPermits: false, permits }, options);
     return send(action, wallet, permitted, options);
   }
@@ -203,6 +212,33 @@ export class Quoteway {
     return { ...answer, asked };
   }
 
+  async #quoteDeployment(body: Schemas["DeployBody"], options?: CallOptions): Promise<Deployment> {
+    checkManaging({ operation: "deploy", body });
+    const asked = structuredClone(body);
+    const quote = { ...(await this.call("createVaultDeployQuote", { body: asked }, options)), asked };
+    checkDeployment(quote);
+    return quote;
+  }
+
+  async #deploy(given: Deployment, { acknowledge, ...options }: CallOptions & Pick<Schemas["ConsentBody"], "acknowledge"> = {}): Promise<Management> {
+    const quote = structuredClone(given);
+    const { quoteId, asked } = quote;
+    const answer = await this.call("createVaultDeployAction", { body: { ...asked, ...(acknowledge ? { acknowledge } : {}), quoteId } }, options);
+    return managed({ operation: "deploy", quote }, answer);
+  }
+
+  async #manage(vaultId: string, given: Schemas["ManageBody"], options?: CallOptions): Promise<Management> {
+    const managing = { operation: "manage", vaultId, body: structuredClone(given) } as const;
+    checkManaging(managing);
+    return managed(managing, await this.call("createVaultManageAction", { path: { vaultId }, body: managing.body }, options));
+  }
+
+  async #rebalance(vaultId: string, given: Schemas["RebalanceBody"], options?: CallOptions): Promise<Management> {
+    const managing = { operation: "rebalance", vaultId, body: structuredClone(given) } as const;
+    checkManaging(managing);
+    return managed(managing, await this.call("createVaultRebalanceAction", { path: { vaultId }, body: managing.body }, options));
+  }
+
   async #act<Q extends Quote>(quote: Q, consent: Schemas["ConsentBody"] & CallOptions = {}, options?: CallOptions): Promise<Action<Q>> {
     const { signal, timeoutMs, ...body } = consent;
     const limits = options ? { signal: options.signal, timeoutMs: options.timeoutMs } : { signal, timeoutMs };
@@ -216,6 +252,11 @@ export class Quoteway {
     checkAction(quote, answer);
     return { ...answer, quote, consent: body } as Action<Q>;
   }
+}
+
+function managed(managing: Management["managing"], answer: Omit<Management, "managing">): Management {
+  checkManagement(managing, answer);
+  return { ...answer, managing };
 }
 
 type ListId = {

@@ -23,6 +23,7 @@ export {
 } from "./errors.js";
 export type { ErrorDetails, SentTransaction } from "./errors.js";
 export type { FollowOptions, Tracked, Transfer } from "./following.js";
+export type { Deployment, Management, Managing } from "./management.js";
 export type { Receipt, SendOptions, Sent, SignedPermit, TypedData, Wallet, WalletTransaction } from "./sending.js";
 export type { StreamEvent, StreamOptions, Topics } from "./streaming.js";
 export type { CallOptions } from "./transport.js";

@@ -4,6 +4,7 @@ import { atomicityOf, sendBatch, type Batches } from "./batches.js";
 import { checkAction } from "./checks.js";
 import type { Action, Revocation } from "./client.js";
 import { ActionMismatch, SendError, WalletError, type SentTransaction } from "./errors.js";
+import { checkManagement, type Management } from "./management.js";
 import { checkRevocation } from "./revocations.js";
 import type { CallOptions } from "./transport.js";
 import { checkPermit, checkSignature } from "./typed_data.js";
@@ -79,15 +80,16 @@ export interface Sent extends SentTransaction {
  * that. Nothing is broadcast twice: an error of the wallet ends it.
  */
 export async function send(
-  given: Action | Revocation,
+  given: Action | Revocation | Management,
   wallet: Wallet,
   permitted: (action: Action, permits: SignedPermit[]) => Promise<Action>,
   options: SendOptions,
 ): Promise<Sent> {
   // A copy: what was checked is what is sent.
   const copy = structuredClone(given);
-  if ("asked" in copy) {
-    checkRevocation(copy.asked, copy);
+  if ("asked" in copy || "managing" in copy) {
+    if ("asked" in copy) checkRevocation(copy.asked, copy);
+    else checkManagement(copy.managing, copy);
     await checkWallet(copy, wallet, options.withoutBatch === true);
     return broadcast(copy, copy.transactions.map(({ data }) => data), wallet, options);
   }
@@ -130,7 +132,7 @@ async function batchesFor(action: Action, wallet: Wallet, options: SendOptions):
   return (await atomicityOf(batches, action.chainId)) === "unsupported" ? null : batches;
 }
 
-async function checkWallet(action: Action | Revocation, wallet: Wallet, takesParts: boolean): Promise<void> {
+async function checkWallet(action: Action | Revocation | Management, wallet: Wallet, takesParts: boolean): Promise<void> {
   if (wallet.address.toLowerCase() !== action.from.toLowerCase()) {
     throw new WalletError(`The action is for ${action.from}, the wallet is ${wallet.address}. Use the wallet that the quote was asked for with.`);
   }
@@ -141,7 +143,7 @@ async function checkWallet(action: Action | Revocation, wallet: Wallet, takesPar
   await checkChain(action, wallet);
 }
 
-async function checkChain(action: Action | Revocation, wallet: Wallet): Promise<void> {
+async function checkChain(action: Action | Revocation | Management, wallet: Wallet): Promise<void> {
   const chainId = await wallet.chainId();
   if (chainId !== action.chainId) {
     throw new WalletError(`The action is for chain ${action.chainId}, the wallet is on chain ${chainId}. Switch the wallet's network.`);
@@ -149,7 +151,7 @@ async function checkChain(action: Action | Revocation, wallet: Wallet): Promise<
 }
 
 /** What the simulation had to assume would be missing on the chain. */
-function checkFunds(action: Action | Revocation): void {
+function checkFunds(action: Action | Revocation | Management): void {
   const lacking = action.simulation.assumptions.filter((each) => each === "native_balance" || each.startsWith("balance:"));
   if (lacking.length) throw new WalletError(`The account has too little for the action (${lacking.join(", ")}). Fund it, then ask for the action again.`);
 }
@@ -167,7 +169,7 @@ function spliced(data: string, signature: string, offset: number, length: number
   return data.slice(0, start) + signature.slice(2) + data.slice(end);
 }
 
-async function broadcast(action: Action | Revocation, data: string[], wallet: Wallet, options: SendOptions): Promise<Sent> {
+async function broadcast(action: Action | Revocation | Management, data: string[], wallet: Wallet, options: SendOptions): Promise<Sent> {
   const done: Sent["transactions"] = [];
   const sent: SentTransaction[] = [];
   for (const [index, { to, value, chainId }] of action.transactions.entries()) {

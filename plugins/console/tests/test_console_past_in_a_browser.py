@@ -210,7 +210,7 @@ async def test_a_deposit_has_gains_and_leads_back_to_the_vault(gateway, browse):
     await link.click()
     action = form.get_by_label("Action")
     await form.wait_for()
-    assert await page.locator("button[aria-pressed=true]").get_attribute("data-vault") == vault
+    assert await page.locator("button[data-vault][aria-pressed=true]").get_attribute("data-vault") == vault
     await action.select_option("redeem")
     await form.get_by_label("All shares").check()
     await form.get_by_role("button", name="Get a quote").click()

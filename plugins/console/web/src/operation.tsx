@@ -1,7 +1,7 @@
 // The steps of an operation: quote, what is signed, sending, and what came of it. All pages that change something have these.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { checkMessages, type Action, type ActOptions, type Atomicity, type Quote, type Revocation, type SentTransaction } from "../../../../clients/typescript/src/index.js";
+import { checkMessages, type Action, type ActOptions, type Atomicity, type Management, type Quote, type Revocation, type SentTransaction } from "../../../../clients/typescript/src/index.js";
 import { Failure } from "./failure.js";
 import type { Facts } from "./known.js";
 import type { PageProps } from "./page.js";
@@ -9,9 +9,9 @@ import { batchReport, partsReport, Receipt, type Report } from "./receipt.js";
 import { Signing } from "./signing.js";
 import type { Token } from "./token_field.js";
 
-/** What is reviewed before anything is built: a quote, or approvals that are to end, with their tokens. */
+/** What is reviewed before anything is built: a quote, approvals that are to end with their tokens, or what is asked of a vault. */
 export type Plan = Pick<Quote, "inputs" | "outputs" | "chainId" | "acknowledgementNeeded"> & Facts;
-export type Built = Action | Revocation;
+export type Built = Action | Revocation | Management;
 
 export interface Done<Q extends Plan> {
   report: Report;
@@ -113,7 +113,7 @@ export function useOperation<Q extends Plan>({ client, wallet, onSending }: Page
       const acknowledge = quote!.acknowledgementNeeded.map(({ code }) => code) as ("high_price_impact" | "opaque_calldata")[];
       const found = await act(quote!, { ...(acknowledge.length ? { acknowledge } : {}), ...(options.offerPermits ? { offerPermits: true } : {}) });
       if ("quote" in found) checkMessages(found);
-      // Only the wallet of somebody who wants to send several transactions is asked. The ends of approvals go one by one.
+      // Only the wallet of somebody who wants to send several transactions is asked. What has no quote goes one by one.
       const atomicity = "quote" in found && found.transactions.length > 1 ? await wallet!.atomic(found.chainId) : "unsupported";
       if (!isAsked()) return;
       // An upgrade of the account is nothing to do unasked.
@@ -186,7 +186,7 @@ function Send<Q extends Plan>({ operation, action }: { operation: Operation<Q>; 
   const { atomicity, asBatch, takesParts } = sending;
   const isBroken = action.parts !== null && !asBatch;
   const signs = action.permitOffers.length + action.signatures.length > 0;
-  const title = asBatch ? "Send all as one" : signs ? "Sign and send" : action.transactions.length > 1 && action.kind !== "revocation" ? "Approve and send" : "Send";
+  const title = asBatch ? "Send all as one" : signs ? "Sign and send" : action.transactions.length > 1 && "quote" in action ? "Approve and send" : "Send";
   return (
     <>
       {atomicity !== "unsupported" && (

@@ -1,11 +1,12 @@
-// The page of vaults: what each pays, and deposits into and redemptions from one of them.
+// The page of vaults: what each pays, deposits into and redemptions from one of them, and what is done with vaults of one's own.
 import { useEffect, useState } from "preact/hooks";
-import { toUnits, type Schemas, type VaultQuote } from "../../../../clients/typescript/src/index.js";
-import { everyPage, useAnswer } from "./answers.js";
+import { toUnits, type Answer, type Schemas, type VaultQuote } from "../../../../clients/typescript/src/index.js";
+import { every, everyPage, useAnswer, type Asked } from "./answers.js";
 import { Charts } from "./chart.js";
 import { CopyAs } from "./copy_as.js";
 import { Failure } from "./failure.js";
 import { amountOf, checkDecimals } from "./known.js";
+import { lazily } from "./lazily.js";
 import { Missing } from "./missing.js";
 import { Steps, useOperation } from "./operation.js";
 import type { PageProps } from "./page.js";
@@ -15,6 +16,10 @@ import { nativeOf, TokenName, warningOfName } from "./token_field.js";
 
 type Vault = Schemas["VaultEntry"];
 type Series = Schemas["Series"];
+type Providers = Asked<Answer<"listProviders">["data"]>;
+
+const DeployVault = lazily(async () => (await import("./vault_management.js")).DeployVault);
+const ManageVault = lazily(async () => (await import("./vault_management.js")).ManageVault);
 
 const SORTS = { "-tvlUsd": "Value held", "-apy": "APY" } as const;
 
@@ -41,6 +46,7 @@ export function Vaults(props: Props) {
     [filter],
     true,
   );
+  const providers = useAnswer((signal) => every(client.providers.list({ signal })), []);
   const [chosen, setChosen] = useState("");
   const { linked, linkedAction } = props;
   useEffect(() => {
@@ -57,10 +63,62 @@ export function Vaults(props: Props) {
       {found?.rows.length === 0 && <p role="status">{asset || query ? "No vault of this network is like that." : "There is no vault on this network."}</p>}
       {found && found.rows.length > 0 && <VaultTable rows={found.rows} chosen={chosen} isSending={isSending} onChoose={(id) => setChosen(id.toLowerCase())} />}
       <button type="button" class="main" disabled={isAsking || isSending} onClick={load}>{isAsking ? "Asking…" : "Ask again"}</button>
-      {found && chosen !== "" && !vault && <p role="status">{`The gateway does not list the vault ${plain(chosen, 80)}.`}</p>}
-      {vault && <VaultForm key={vault.id} page={props} vault={vault} first={vault.id.toLowerCase() === linked.toLowerCase() ? linkedAction : ""} />}
+      {found && chosen !== "" && !vault && <Unlisted key={chosen} page={props} id={chosen} first={chosen === linked.toLowerCase() ? linkedAction : ""} providers={providers} />}
+      {vault && <VaultForm key={vault.id} page={props} vault={vault} first={vault.id.toLowerCase() === linked.toLowerCase() ? linkedAction : ""} providers={providers} onChanged={load} />}
+      <Deploying page={props} providers={providers} onDone={load} />
       <CopyAs of={["/v2/vaults"]} />
     </>
+  );
+}
+
+/** A vault that the list does not have, such as one that was deployed a moment ago. */
+function Unlisted({ page, id, first, providers }: { page: PageProps; id: string; first: string; providers: Providers }) {
+  const { found, failure, isAsking, load } = useAnswer((signal) => page.client.call("getVault", { path: { vaultId: id } }, { signal }), []);
+  return (
+    <>
+      <p role="status">{isAsking && found === null ? "Asking for the vault…" : `The gateway does not list the vault ${plain(id, 80)}.`}</p>
+      {failure !== null && <Failure error={failure} />}
+      {failure !== null && <button type="button" onClick={load}>Ask for the vault again</button>}
+      {found && <VaultForm page={page} vault={found} first={first} providers={providers} onChanged={load} />}
+    </>
+  );
+}
+
+function Deploying({ page, providers, onDone }: { page: PageProps; providers: Providers; onDone: () => void }) {
+  const [isOpen, setOpen] = useState(false);
+  const { found, failure, load } = providers;
+  return (
+    <section aria-label="Deploy a vault">
+      <h2>Deploy a vault</h2>
+      <button type="button" aria-expanded={isOpen} disabled={page.isSending} onClick={() => setOpen(!isOpen)}>A vault of my own</button>
+      {isOpen && found === null && failure === null && <p role="status">Asking the gateway what can be deployed…</p>}
+      {isOpen && failure !== null && (
+        <>
+          <Failure error={failure} />
+          <button type="button" onClick={load}>Ask for the providers again</button>
+        </>
+      )}
+      {isOpen && found && <DeployVault page={page} providers={found} onDone={onDone} />}
+    </section>
+  );
+}
+
+/** Shown where the provider of the vault takes management actions. */
+function Managing({ page, vault, providers, onDone }: { page: PageProps; vault: Vault; providers: Providers; onDone: () => void }) {
+  const [isOpen, setOpen] = useState(false);
+  const { found, failure, load } = providers;
+  if (failure !== null && found === null) {
+    return <p role="status">Whether the vault can be managed here is not known. <button type="button" onClick={load}>Ask for the providers again</button></p>;
+  }
+  // Rows of a vault name its protocol, which is the id of the one provider that manages such vaults.
+  const provider = vault.isTransactional ? found?.find(({ id, actions }) => id === vault.protocol && actions.manage.length > 0) : undefined;
+  if (!provider) return null;
+  return (
+    <section aria-label="Manage the vault">
+      <h3>Manage the vault</h3>
+      <button type="button" aria-expanded={isOpen} disabled={page.isSending} onClick={() => setOpen(!isOpen)}>Settings and rebalancing</button>
+      {isOpen && <ManageVault page={page} vault={vault} provider={provider} providers={found!} onDone={onDone} />}
+    </section>
   );
 }
 
@@ -127,8 +185,17 @@ function VaultTable({ rows, chosen, isSending, onChoose }: TableProps) {
   );
 }
 
-/** `first` is the action that is chosen at first, where the vault takes it. */
-function VaultForm({ page, vault, first }: { page: PageProps; vault: Vault; first: string }) {
+interface FormProps {
+  page: PageProps;
+  vault: Vault;
+  /** The action that is chosen at first, where the vault takes it. */
+  first: string;
+  providers: Providers;
+  /** Told when the vault was changed. */
+  onChanged: () => void;
+}
+
+function VaultForm({ page, vault, first, providers, onChanged }: FormProps) {
   const { client, network, wallet, isSending } = page;
   const native = nativeOf(network);
   const offered = (["deposit", "redeem"] as const).filter((each) => vault.isTransactional && vault.actions.includes(each));
@@ -150,48 +217,51 @@ function VaultForm({ page, vault, first }: { page: PageProps; vault: Vault; firs
     });
   };
   return (
-    <section aria-label="Deposit or redeem">
-      <h2>{plain(vault.name) || short(vault.address)}</h2>
-      <p><code>{vault.address}</code></p>
-      {vault.warnings.length > 0 && <ul class="notice">{vault.warnings.map(({ message }, index) => <li key={index}>{plain(message, 300)}</li>)}</ul>}
-      <Charts
-        of="the vault"
-        metrics={["apy", "sharePrice", "tvl"]}
-        ask={async (metric, query, signal) => {
-          const asked = { path: { vaultId: vault.id }, query };
-          if (metric === "tvl") return client.call("getVaultTvl", asked, { signal });
-          const yields = await client.call("getVaultApy", asked, { signal });
-          return metric === "apy" ? yields : pricesOf(yields, vault);
-        }}
-      />
-      {offered.length === 0 && <p role="status">This gateway takes no deposits into the vault and no redemptions from it.</p>}
-      {offered.length > 0 && (
-        <form onSubmit={ask}>
-          <fieldset disabled={isSending}>
-            <label>
-              Action
-              <select value={action} onChange={(event) => { setAction(event.currentTarget.value as "deposit" | "redeem"); setAll(false); forget(); }}>
-                {offered.map((each) => <option key={each} value={each}>{each === "deposit" ? "Deposit" : "Redeem"}</option>)}
-              </select>
-            </label>
-            {action === "redeem" && (
-              <label class="consent">
-                <input type="checkbox" checked={isAll} onChange={(event) => { setAll(event.currentTarget.checked); forget(); }} /> All shares
-              </label>
-            )}
-            {!takesAll && (
+    <>
+      <section aria-label="Deposit or redeem">
+        <h2>{plain(vault.name) || short(vault.address)}</h2>
+        <p><code>{vault.address}</code></p>
+        {vault.warnings.length > 0 && <ul class="notice">{vault.warnings.map(({ message }, index) => <li key={index}>{plain(message, 300)}</li>)}</ul>}
+        <Charts
+          of="the vault"
+          metrics={["apy", "sharePrice", "tvl"]}
+          ask={async (metric, query, signal) => {
+            const asked = { path: { vaultId: vault.id }, query };
+            if (metric === "tvl") return client.call("getVaultTvl", asked, { signal });
+            const yields = await client.call("getVaultApy", asked, { signal });
+            return metric === "apy" ? yields : pricesOf(yields, vault);
+          }}
+        />
+        {offered.length === 0 && <p role="status">This gateway takes no deposits into the vault and no redemptions from it.</p>}
+        {offered.length > 0 && (
+          <form onSubmit={ask}>
+            <fieldset disabled={isSending}>
               <label>
-                {`Amount of ${plain(token.symbol, 16) || short(token.address)}`}
-                <input inputMode="decimal" autoComplete="off" required pattern="[0-9]+(\.[0-9]+)?" title="a decimal number such as 1.5" value={amount} onInput={(event) => { setAmount(event.currentTarget.value); forget(); }} />
+                Action
+                <select value={action} onChange={(event) => { setAction(event.currentTarget.value as "deposit" | "redeem"); setAll(false); forget(); }}>
+                  {offered.map((each) => <option key={each} value={each}>{each === "deposit" ? "Deposit" : "Redeem"}</option>)}
+                </select>
               </label>
-            )}
-            <button type="submit" disabled={!wallet || operation.busy !== ""}>Get a quote</button>
-            {!wallet && <p role="status">A wallet is needed: install one that announces itself to pages (EIP-6963).</p>}
-          </fieldset>
-        </form>
-      )}
-      <Steps operation={operation} native={native} review={(quote) => <PlaceReview quote={quote} native={native}><Terms quote={quote} /></PlaceReview>} />
-    </section>
+              {action === "redeem" && (
+                <label class="consent">
+                  <input type="checkbox" checked={isAll} onChange={(event) => { setAll(event.currentTarget.checked); forget(); }} /> All shares
+                </label>
+              )}
+              {!takesAll && (
+                <label>
+                  {`Amount of ${plain(token.symbol, 16) || short(token.address)}`}
+                  <input inputMode="decimal" autoComplete="off" required pattern="[0-9]+(\.[0-9]+)?" title="a decimal number such as 1.5" value={amount} onInput={(event) => { setAmount(event.currentTarget.value); forget(); }} />
+                </label>
+              )}
+              <button type="submit" disabled={!wallet || operation.busy !== ""}>Get a quote</button>
+              {!wallet && <p role="status">A wallet is needed: install one that announces itself to pages (EIP-6963).</p>}
+            </fieldset>
+          </form>
+        )}
+        <Steps operation={operation} native={native} review={(quote) => <PlaceReview quote={quote} native={native}><Terms quote={quote} /></PlaceReview>} />
+      </section>
+      <Managing page={page} vault={vault} providers={providers} onDone={onChanged} />
+    </>
   );
 }
 

@@ -1,7 +1,7 @@
 // Wallets: those that the browser's extensions announce (EIP-6963), and anvil's public test accounts on the devnet.
 import { createPublicClient, createWalletClient, custom, http, type EIP1193Provider, type Hex } from "viem";
 import { privateKeyToAccount } from "viem/accounts";
-import { atomicityOf, walletBatches, type Action, type Atomicity, type Quoteway, type Revocation, type Wallet } from "../../../../clients/typescript/src/index.js";
+import { atomicityOf, walletBatches, type Action, type Atomicity, type Management, type Quoteway, type Revocation, type Wallet } from "../../../../clients/typescript/src/index.js";
 import { viemWallet } from "../../../../clients/typescript/src/viem.js";
 
 /** The chains whose coins are worth nothing: only there the test accounts sign. */
@@ -24,7 +24,7 @@ export interface Choice {
   /** Whether it carries out several transactions as one (EIP-5792). */
   atomic(chainId: number): Promise<Atomicity>;
   /** The wallet for one action. */
-  open(action: Action | Revocation, client: Quoteway): Promise<Wallet>;
+  open(action: Action | Revocation | Management, client: Quoteway): Promise<Wallet>;
 }
 
 /** The gateway's own node of a chain. */
