@@ -118,6 +118,9 @@ class Receivers:
             return f"must have at most {MAX_URL_CHARS} printable ASCII characters, without spaces"
         if parts.scheme not in schemes or not parts.host:
             return f"must begin with {' or '.join(f'{scheme}://' for scheme in schemes)} and a host"
+        if _literal(parts.host) is None and parts.host.replace(".", "").isdigit():
+            # The connector takes 127.1 and 2130706433 for addresses, and would not have them checked.
+            return "must have a name, or an address in its usual form, as its host"
         if parts.user is not None or parts.password is not None or parts.raw_fragment:
             return "must be without a user, a password and a fragment"
         if port not in self._config.ports:
