@@ -250,7 +250,7 @@ GIVEN_BY_MEMBER = {
     live.StreamLost,
     live.StreamEnd,
     webhooks.Webhook,
-    webhooks.NewWebhook,
+    webhooks.RegisteredWebhook,
     webhooks.Webhooks,
     sent.Submitted,
     holdings.Balances,

@@ -4843,7 +4843,7 @@ export interface components {
             hash: string;
         };
         /** @description A registration as it is answered when it is made, with its secret. */
-        NewWebhook: {
+        RegisteredWebhook: {
             /** @description Id of the registration */
             webhookId: string;
             /**
@@ -7104,7 +7104,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["NewWebhook"];
+                    "application/json": components["schemas"]["RegisteredWebhook"];
                 };
             };
         };

@@ -28,7 +28,7 @@ from quoteway.web.resources.live_topics import Key
 from quoteway.web.resources.live_transactions import SentTransaction
 from quoteway.web.resources.stream import Streams
 from quoteway.web.wire.view import Wire
-from quoteway.web.wire.webhooks import NewWebhook, Webhook, Webhooks
+from quoteway.web.wire.webhooks import RegisteredWebhook, Webhook, Webhooks
 
 KINDS: Final = ("transfer", "transaction")
 
@@ -142,7 +142,7 @@ class WebhookPath(RequestSchema):
 @_post(
     "/v2/webhooks",
     "Send the states of a transfer or transaction to a URL",
-    NewWebhook,
+    RegisteredWebhook,
     status=201,
     body=WebhookBody,
     description="Each state that `GET /v2/stream` tells of it is sent as a POST, signed as "
@@ -179,7 +179,7 @@ async def create_webhook(call: Call) -> Wire:
     except KeyError:
         text = "The registration is older than the keys of the deployment: delete it, and make it again."
         raise invalid(FieldError("url", Reason.CONFLICT, text)) from None
-    return NewWebhook.of(call.networks, **await _members(service, kept), secret=secret)
+    return RegisteredWebhook.of(call.networks, **await _members(service, kept), secret=secret)
 
 
 @_get("/v2/webhooks", "Webhooks of the API key", Webhooks, description=_ABOUT)

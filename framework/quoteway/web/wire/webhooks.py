@@ -42,7 +42,7 @@ class Webhook(View):
     )
 
 
-class NewWebhook(Webhook):
+class RegisteredWebhook(Webhook):
     """A registration as it is answered when it is made, with its secret."""
 
     secret = required(

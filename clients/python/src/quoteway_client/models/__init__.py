@@ -177,7 +177,7 @@ from quoteway_client.models.vaults import (
     VaultPage,
     VaultQuote,
 )
-from quoteway_client.models.webhooks import NewWebhook, Webhook, WebhookBody, Webhooks
+from quoteway_client.models.webhooks import RegisteredWebhook, Webhook, WebhookBody, Webhooks
 
 __all__ = [
     "AcknowledgingBody",
@@ -253,7 +253,6 @@ __all__ = [
     "NetworkPage",
     "NetworkReadiness",
     "NetworkRow",
-    "NewWebhook",
     "Notice",
     "Optimality",
     "Partial",
@@ -295,6 +294,7 @@ __all__ = [
     "Recipient",
     "RefreshTerms",
     "Refund",
+    "RegisteredWebhook",
     "RequiredRole",
     "RevokeBody",
     "Route",

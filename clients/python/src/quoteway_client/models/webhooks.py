@@ -23,7 +23,7 @@ class WebhookBody(TypedDict, total=False):
     """Hash of the broadcast transaction, 32 bytes as 0x hex."""
 
 
-class NewWebhook(Model, frozen=True, kw_only=True):
+class RegisteredWebhook(Model, frozen=True, kw_only=True):
     """A registration as it is answered when it is made, with its secret."""
 
     webhook_id: str

@@ -8,11 +8,11 @@ from __future__ import annotations
 from typing import Unpack
 
 from quoteway_client.calls import Call, segment
-from quoteway_client.models.webhooks import NewWebhook, Webhook, WebhookBody, Webhooks
+from quoteway_client.models.webhooks import RegisteredWebhook, Webhook, WebhookBody, Webhooks
 from quoteway_client.resource import Awaited, Blocking, Resource, ResourceAsync
 
 
-def create_webhook(**body: Unpack[WebhookBody]) -> Call[NewWebhook]:
+def create_webhook(**body: Unpack[WebhookBody]) -> Call[RegisteredWebhook]:
     """Send the states of a transfer or transaction to a URL.
 
     Each state that `GET /v2/stream` tells of it is sent as a POST, signed as Standard Webhooks says,
@@ -20,7 +20,7 @@ def create_webhook(**body: Unpack[WebhookBody]) -> Call[NewWebhook]:
     key with a name; 503 `capability_disabled` where the deployment sends no webhooks. docs/how-
     to/receive-webhooks.md has more.
     """
-    return Call("POST", "/v2/webhooks", NewWebhook, body=body)
+    return Call("POST", "/v2/webhooks", RegisteredWebhook, body=body)
 
 
 def list_webhooks() -> Call[Webhooks]:
