@@ -69,7 +69,7 @@ async def test_every_operation_of_the_gateway_is_there_and_can_be_read(gateway, 
     assert len(found) == len(expected)
     place = await open_reference(page, "createSwapQuote")
     await place.get_by_text("Members of the body").click()
-    assert "slippageBps" in await place.inner_text()
+    await place.get_by_text("slippageBps", exact=True).first.wait_for()
     await place.get_by_text("Answer 200").click()
     await place.get_by_text("Its members").first.click()
     assert await serious(page) == []

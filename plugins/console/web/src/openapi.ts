@@ -62,19 +62,20 @@ export interface Document {
 }
 
 export interface Route {
-  method: "GET" | "POST";
+  method: "GET" | "POST" | "DELETE";
   path: string;
   operation: Operation;
 }
 
 const JSON_TYPE = "application/json";
+const METHODS = new Set(["get", "post", "delete"]);
 
 /** Operations by their tags, in the order of the document. */
 export function groups(document: Document): { name: string; description: string; routes: Route[] }[] {
   const found = new Map((document.tags ?? []).map(({ name, description = "" }) => [name, { name, description, routes: [] as Route[] }]));
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, operation] of Object.entries(methods)) {
-      if (method !== "get" && method !== "post") continue;
+      if (!METHODS.has(method)) continue;
       const name = operation.tags?.[0] ?? "other";
       if (!found.has(name)) found.set(name, { name, description: "", routes: [] });
       found.get(name)!.routes.push({ method: method.toUpperCase() as Route["method"], path, operation });
