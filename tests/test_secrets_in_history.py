@@ -29,11 +29,17 @@ SECRETS = {
     "AWS Access Key": "AKIA" + drawn(16, string.ascii_uppercase + string.digits),
     "GitHub Token": "ghp_" + drawn(36),
     "Private Key": "-----BEGIN RSA " + "PRIVATE KEY-----",
-    "JSON Web Token": token(kid="k1"),
+    "JSON Web Token": token(kid="2026-11"),
     "Basic Auth Credentials": f"https://user:{drawn(32)}@node.example/",
     "Slack Token": "xoxb-" + drawn(12, string.digits) + "-" + drawn(24),
 }
-NONE = ("https://user:hunter2@node.example/", token(kid="ephemeral"), "0x" + "ab" * 32, "password = x")
+NONE = (
+    "https://user:hunter2@node.example/",
+    token(kid="ephemeral"),
+    token(kid="k1"),
+    "0x" + "ab" * 32,
+    "password = x",
+)
 
 
 @pytest.fixture
