@@ -59,7 +59,7 @@ async def proxy(gateway):
 @pytest.fixture
 async def browse():
     """``browse(url, **options)`` opens the page; what it must not do is checked at the end."""
-    # Here, because `make test` collects this file without it.
+    pytest.importorskip("playwright", reason="needs the extra `services`")
     from playwright.async_api import async_playwright
 
     chromium = shutil.which("chromium")

@@ -16,7 +16,7 @@ pytest.importorskip("quoteway_devnet", reason="needs the quoteway-devnet distrib
 
 from console_pages import choose
 
-pytestmark = pytest.mark.services
+pytestmark = [pytest.mark.services, pytest.mark.slow]
 
 ASKED_S = 120
 """What a newcomer may wait for the first swap on an idle machine. The tests' machine is busy."""
