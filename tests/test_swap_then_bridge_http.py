@@ -16,32 +16,7 @@ for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
 
 from crossings import PLUGINS, RECIPIENT, SENDER, THIEF, Harness, plugin_sections, read_lists  # noqa: E402
 from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
-
-
-def batch_code(calls):
-    """EVM code that makes the calls in order, and reverts with the first that fails."""
-
-    def push(value, width):
-        return bytes([0x5F + width]) + value.to_bytes(width)
-
-    def assemble(data_at):
-        out, data = bytearray(), b""
-        for call in calls:
-            payload = bytes.fromhex(call["data"][2:])
-            out += push(len(payload), 3) + push(data_at + len(data), 3) + push(0, 1) + CODECOPY
-            out += push(0, 1) * 2 + push(len(payload), 3) + push(0, 1)
-            out += push(int(call["value"], 16), 32) + push(int(call["to"], 16), 20) + GAS + CALL
-            out += push(len(out) + 10, 3) + JUMPI + push(0, 1) * 2 + REVERT + JUMPDEST
-            data += payload
-        return bytes(out) + STOP, data
-
-    code, data = assemble(0)
-    return assemble(len(code))[0] + data
-
-
-CODECOPY, GAS, CALL, JUMPI, REVERT, JUMPDEST, STOP = (
-    bytes([code]) for code in (0x39, 0x5A, 0xF1, 0x57, 0xFD, 0x5B, 0x00)
-)
+from quoteway_devnet.batch_code import batch_code  # noqa: E402
 
 
 @pytest.mark.slow

@@ -4,32 +4,8 @@ import time
 
 from console_pages import Extension, refused
 from eth_account import Account
+from quoteway_devnet.batch_code import batch_code
 from quoteway_devnet.rpc import Rpc
-
-CODECOPY, GAS, CALL, JUMPI, REVERT, JUMPDEST, STOP = (
-    bytes([code]) for code in (0x39, 0x5A, 0xF1, 0x57, 0xFD, 0x5B, 0x00)
-)
-
-
-def code_of(calls):
-    """EVM code that makes the calls in order, and reverts with the first that fails."""
-
-    def push(value, width):
-        return bytes([0x5F + width]) + value.to_bytes(width)
-
-    def assembled(data_at):
-        out, data = bytearray(), b""
-        for call in calls:
-            payload = bytes.fromhex(call["data"][2:])
-            out += push(len(payload), 3) + push(data_at + len(data), 3) + push(0, 1) + CODECOPY
-            out += push(0, 1) * 2 + push(len(payload), 3) + push(0, 1)
-            out += push(int(call["value"], 16), 32) + push(int(call["to"], 16), 20) + GAS + CALL
-            out += push(len(out) + 10, 3) + JUMPI + push(0, 1) * 2 + REVERT + JUMPDEST
-            data += payload
-        return bytes(out) + STOP, data
-
-    code, data = assembled(0)
-    return assembled(len(code))[0] + data
 
 
 class BatchingWallet(Extension):
@@ -70,7 +46,7 @@ class BatchingWallet(Extension):
         assert batch["atomicRequired"] is True
         assert batch["from"] == self.account.address
         with Rpc(self.port) as rpc:
-            rpc("anvil_setCode", self.delegate, "0x" + code_of(batch["calls"]).hex())
+            rpc("anvil_setCode", self.delegate, "0x" + batch_code(batch["calls"]).hex())
             nonce = int(rpc("eth_getTransactionCount", self.account.address, "latest"), 16)
             signer = Account.from_key(self.account.private_key)
             # The sender's own nonce is counted up before the authorization is looked at.
