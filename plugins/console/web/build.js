@@ -29,7 +29,14 @@ const { metafile } = await build({
 });
 const entries = Object.entries(metafile.outputs).filter(([, { entryPoint }]) => ["src/main.tsx", "src/style.css"].includes(entryPoint));
 const named = (ending) => `/site/assets/${entries.map(([path]) => basename(path)).find((name) => name.endsWith(ending))}`;
-const page = (await readFile(`${here}src/index.html`, "utf8")).replace("STYLE", named(".css")).replace("SCRIPT", named(".js"));
+// The browser fetches what the script imports beside it, not after it was read.
+const preloads = entries
+  .flatMap(([, { imports }]) => imports.filter(({ kind }) => kind === "import-statement"))
+  .map(({ path }) => `<link rel="modulepreload" href="/site/assets/${basename(path)}">`);
+const page = (await readFile(`${here}src/index.html`, "utf8"))
+  .replace("STYLE", named(".css"))
+  .replace("PRELOADS", preloads.join("\n"))
+  .replace("SCRIPT", named(".js"));
 await writeFile(`${target}/index.html`, page);
 
 // The licences of what is in the script ask for their text to come with it.
