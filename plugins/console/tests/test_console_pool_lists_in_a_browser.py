@@ -106,12 +106,36 @@ async def test_a_series_that_is_being_read_is_asked_for_again(proxy, browse):
     await open_pool(page, pool)
     coverage = page.locator("[data-part=coverage]")
     await coverage.get_by_text("the page asks again").wait_for()
-    await coverage.get_by_text("2 of 3 values are known, from 1970-01-01 to 1970-01-04 UTC.").wait_for()
+    await coverage.get_by_text(
+        "2 of 3 values are known, from 1970-01-01 00:00 UTC to 1970-01-04 00:00 UTC."
+    ).wait_for()
     label = await page.locator("svg[role=img]").first.get_attribute("aria-label")
-    assert label == "Value locked: lowest $0.00, highest $2,001.00, last $2,001.00"
+    assert label == (
+        "Value locked. From $0.00 at 1970-01-01 00:00 UTC to $2,001.00 at 1970-01-03 00:00 UTC; "
+        "lowest $0.00, highest $2,001.00; 1 of 3 points are not known."
+    )
     await page.get_by_text("The values as a table").click()
     text = await page.get_by_role("region", name="Value locked as a table").inner_text()
-    assert re.search(r"1970-01-02\s+not known", text)
+    assert re.search(r"1970-01-02 00:00 UTC\s+not known", text)
+
+
+@pytest.mark.parametrize(
+    ("path", "title", "said"),
+    [("pools", "Pools", "No pool could be read yet."), ("vaults", "Vaults", "No vault could be read yet.")],
+)
+async def test_a_list_of_a_provider_that_is_late_is_asked_for_again(proxy, browse, path, title, said):
+    lates = iter(range(2))
+
+    def change(found):
+        if next(lates, None) is not None:
+            missing = {"provider": "uniswap", "reason": "provider_timeout"}
+            found.update(data=[], partial=[missing], total=0, nextCursor=None)
+
+    page = await browse(await proxy(f"/v2/{path}", changed(change)))
+    await page.get_by_role("link", name=title).click()
+    await page.get_by_text(said).wait_for()
+    await page.get_by_role("region", name=f"{title} of the network").locator("tbody tr").first.wait_for()
+    assert await page.get_by_text(said).count() == 0
 
 
 async def test_a_page_of_a_pool_fits_a_phone_in_the_dark(gateway, browse):

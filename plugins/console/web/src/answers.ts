@@ -31,6 +31,27 @@ export function useAnswer<Found>(ask: (signal: AbortSignal) => Promise<Found>, i
   return { ...state, load };
 }
 
+/** How often an answer that is still being read is asked for again, and after how long. */
+const [TRIES, PAUSE_MS] = [30, 2_000];
+
+/** Asks again, in pauses, while `isRead` is false of the answer that came. Returns whether it goes on; a change of `inputs` begins anew. */
+export function useAskingAgain({ found, failure, isAsking, load }: Asked<unknown>, isRead: boolean, inputs: readonly unknown[]): boolean {
+  const tries = useRef(0);
+  useEffect(() => void (tries.current = 0), inputs);
+  useEffect(() => {
+    if (isRead || isAsking || failure !== null || tries.current >= TRIES) return;
+    const timer = setTimeout(() => {
+      tries.current++;
+      load();
+    }, PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [found, isAsking, failure]);
+  return !isRead && tries.current < TRIES;
+}
+
+/** Whether a list may be empty only because a provider did not answer in time. */
+export const isListRead = (rows: readonly unknown[], partial: readonly { reason: string }[]): boolean => rows.length > 0 || !partial.some(({ reason }) => reason === "provider_timeout");
+
 /** Returns all rows of a list without further facts. */
 export async function every<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
   const found: Row[] = [];

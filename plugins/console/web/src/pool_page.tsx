@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Schemas } from "../../../../clients/typescript/src/index.js";
 import { AddLiquidity } from "./add_liquidity.js";
 import { useAnswer } from "./answers.js";
-import { Charts } from "./chart.js";
+import { Charts } from "./series_charts.js";
 import { Failure } from "./failure.js";
 import type { PageProps } from "./page.js";
 import { PoolPositions } from "./pool_positions.js";

@@ -1,8 +1,9 @@
 // The page of pools: a table with filters, page by page, and the page of one pool.
 import { useEffect, useState } from "preact/hooks";
 import type { Schemas } from "../../../../clients/typescript/src/index.js";
-import { useAnswer } from "./answers.js";
+import { isListRead, useAnswer, useAskingAgain } from "./answers.js";
 import { Failure } from "./failure.js";
+import { FilterForm } from "./filter_form.js";
 import { Missing } from "./missing.js";
 import type { PageProps } from "./page.js";
 import { PoolPage } from "./pool_page.js";
@@ -14,14 +15,13 @@ type Pool = Schemas["PoolEntry"];
 const ROWS = 25;
 const SORTS = { "-tvlUsd": "Value locked", "-volume24hUsd": "Volume of a day", "-fees24hUsd": "Fees of a day", "-apr": "APR" } as const;
 
-interface Filter {
-  protocol: string;
-  token: string;
-  minTvlUsd: string;
-  sort: keyof typeof SORTS;
-}
+const FIELDS = [
+  { name: "token", label: "Token", title: "a symbol or an address" },
+  { name: "protocol", label: "Protocol", maxLength: 64, title: "a name such as uniswap-v3" },
+  { name: "minTvlUsd", label: "Value locked, at least in dollars", pattern: "[0-9]{1,15}(\\.[0-9]+)?", title: "a decimal number such as 1000" },
+] as const;
 
-const EVERYTHING: Filter = { protocol: "", token: "", minTvlUsd: "", sort: "-tvlUsd" };
+const EVERYTHING = { protocol: "", token: "", minTvlUsd: "", sort: "-tvlUsd" as keyof typeof SORTS };
 
 /** The pool that the address names. */
 const poolOf = (hash: string): string | null => /^#pools\/(.+)$/.exec(hash)?.[1] ?? null;
@@ -56,7 +56,7 @@ function PoolList({ client, network, isSending }: PageProps) {
   const [cursors, setCursors] = useState<readonly string[]>([]);
   const cursor = cursors.at(-1);
   const { protocol, token, minTvlUsd, sort } = filter;
-  const { found, failure, isAsking, load } = useAnswer(
+  const asked = useAnswer(
     (signal) => {
       const query = { network: network.id, limit: ROWS, sort, ...(protocol && { protocol }), ...(token && { token }), ...(minTvlUsd && { minTvlUsd: Number(minTvlUsd) }), ...(cursor !== undefined && { cursor }) };
       return client.call("listPools", { query }, { signal });
@@ -64,14 +64,17 @@ function PoolList({ client, network, isSending }: PageProps) {
     [filter, cursor],
     true,
   );
+  const { found, failure, isAsking, load } = asked;
+  const isRead = found === null || isListRead(found.data, found.partial);
+  useAskingAgain(asked, isRead, [filter, cursor]);
   const pages = found?.total == null ? null : Math.max(1, Math.ceil(found.total / ROWS));
   const isFiltered = protocol !== "" || token !== "" || minTvlUsd !== "";
   return (
     <>
       <h2>Pools</h2>
-      <Filters onChoose={(next) => { setFilter(next); setCursors([]); }} />
+      <FilterForm of="Pools" button="Show these pools" fields={FIELDS} sorts={SORTS} onChoose={(next) => { setFilter(next); setCursors([]); }} />
       {failure !== null && <Failure error={failure} />}
-      <p role="status">{isAsking ? "Asking the gateway for its pools…" : failure !== null ? (found ? "The rows below are those of the answer before." : "") : countOf(found!.total, isFiltered)}</p>
+      <p role="status">{isAsking ? "Asking the gateway for its pools…" : failure !== null ? (found ? "The rows below are those of the answer before." : "") : isRead ? countOf(found!.total, isFiltered) : "No pool could be read yet."}</p>
       {found && <Missing partial={found.partial} nameOf={() => plain(network.name)} />}
       {found && found.data.length > 0 && <PoolTable rows={found.data} isSending={isSending} isAsking={isAsking} />}
       {found && (
@@ -90,40 +93,6 @@ const countOf = (total: number | null, isFiltered: boolean): string => {
   if (total === 0) return isFiltered ? "No pool of this network is like that." : "There is no pool on this network.";
   return total === null ? "" : total === 1 ? "1 pool" : `${total} pools`;
 };
-
-function Filters({ onChoose }: { onChoose: (filter: Filter) => void }) {
-  const [typed, setTyped] = useState(EVERYTHING);
-  const change = (more: Partial<Filter>) => setTyped({ ...typed, ...more });
-  const ask = (event: Event) => {
-    event.preventDefault();
-    onChoose({ ...typed, protocol: typed.protocol.trim(), token: typed.token.trim() });
-  };
-  return (
-    <form role="search" aria-label="Pools" onSubmit={ask}>
-      <fieldset class="filters">
-        <label>
-          Token
-          <input name="token" autoComplete="off" spellcheck={false} maxLength={100} title="a symbol or an address" value={typed.token} onInput={(event) => change({ token: event.currentTarget.value })} />
-        </label>
-        <label>
-          Protocol
-          <input name="protocol" autoComplete="off" spellcheck={false} maxLength={64} title="a name such as uniswap-v3" value={typed.protocol} onInput={(event) => change({ protocol: event.currentTarget.value })} />
-        </label>
-        <label>
-          Value locked, at least in dollars
-          <input name="minimum" inputMode="decimal" autoComplete="off" pattern="[0-9]{1,15}(\.[0-9]+)?" title="a decimal number such as 1000" value={typed.minTvlUsd} onInput={(event) => change({ minTvlUsd: event.currentTarget.value })} />
-        </label>
-        <label>
-          Most first, by
-          <select value={typed.sort} onChange={(event) => change({ sort: event.currentTarget.value as Filter["sort"] })}>
-            {Object.entries(SORTS).map(([each, title]) => <option key={each} value={each}>{title}</option>)}
-          </select>
-        </label>
-        <button type="submit">Show these pools</button>
-      </fieldset>
-    </form>
-  );
-}
 
 function PoolTable({ rows, isSending, isAsking }: { rows: readonly Pool[]; isSending: boolean; isAsking: boolean }) {
   return (

@@ -1,11 +1,12 @@
 // The value of an account's tokens over time.
 import { useState } from "preact/hooks";
+import type { Answer } from "../../../../clients/typescript/src/index.js";
 import { Failure, isOff } from "./failure.js";
 import { useAnswer } from "./answers.js";
 import { Missing } from "./missing.js";
 import type { AccountProps } from "./portfolio.js";
-import { plain } from "./text.js";
-import { ValueChart } from "./value_chart.js";
+import { plain, usd } from "./text.js";
+import { TimeChart, TimeTable } from "./time_chart.js";
 
 const INTERVALS = { "1h": ["Hours of a week", 7], "1d": ["Days of a month", 30], "1w": ["Weeks of a year", 364] } as const;
 type Interval = keyof typeof INTERVALS;
@@ -39,7 +40,7 @@ export function Value({ client, query, networks, nameOf }: AccountProps) {
       <div class="chart-place">
         {failure !== null && (isOff(failure) ? <p role="status">This gateway keeps no index of the network, so the value over time is not known.</p> : <Failure error={failure} />)}
         {found === null && isAsking && <p role="status">Reading the value over time…</p>}
-        {found && <ValueChart points={found.points} />}
+        {found && <Drawing points={found.points} />}
       </div>
       {found && <Missing partial={found.partial} nameOf={nameOf} />}
       {found && (
@@ -50,5 +51,16 @@ export function Value({ client, query, networks, nameOf }: AccountProps) {
       )}
       <button type="button" class="main" disabled={isAsking} onClick={load}>{isAsking ? "Reading…" : "Read again"}</button>
     </section>
+  );
+}
+
+function Drawing({ points }: { points: Answer<"getPortfolioHistory">["points"] }) {
+  if (points.every(({ valueUsd }) => valueUsd === null)) return <p role="status">No value is known in this time.</p>;
+  const countOf = (unpriced: readonly string[]) => (unpriced.length === 0 ? "none" : unpriced.length === 1 ? "1 token" : `${unpriced.length} tokens`);
+  return (
+    <>
+      <TimeChart title="Value over time" points={points.map(({ timestamp, valueUsd }) => ({ timestamp, value: valueUsd }))} textOf={usd} isClose />
+      <TimeTable summary="As a table" label="Value over time as a table" columns={["Time", "Value", "Without a price"]} rows={points.map(({ timestamp, valueUsd, unpriced }) => [timestamp, usd(valueUsd), countOf(unpriced)])} />
+    </>
   );
 }

@@ -1,10 +1,11 @@
 // The page of vaults: what each pays, deposits into and redemptions from one of them, and what is done with vaults of one's own.
 import { useEffect, useState } from "preact/hooks";
 import { toUnits, type Answer, type Schemas, type VaultQuote } from "../../../../clients/typescript/src/index.js";
-import { every, everyPage, useAnswer, type Asked } from "./answers.js";
-import { Charts } from "./chart.js";
+import { every, everyPage, isListRead, useAnswer, useAskingAgain, type Asked } from "./answers.js";
+import { Charts } from "./series_charts.js";
 import { CopyAs } from "./copy_as.js";
 import { Failure } from "./failure.js";
+import { FilterForm } from "./filter_form.js";
 import { amountOf, checkDecimals } from "./known.js";
 import { lazily } from "./lazily.js";
 import { Missing } from "./missing.js";
@@ -23,13 +24,12 @@ const ManageVault = lazily(async () => (await import("./vault_management.js")).M
 
 const SORTS = { "-tvlUsd": "Value held", "-apy": "APY" } as const;
 
-interface Filter {
-  asset: string;
-  query: string;
-  sort: keyof typeof SORTS;
-}
+const FIELDS = [
+  { name: "asset", label: "Token that is taken", title: "a symbol or an address" },
+  { name: "query", label: "Name or protocol" },
+] as const;
 
-const EVERYTHING: Filter = { asset: "", query: "", sort: "-tvlUsd" };
+const EVERYTHING = { asset: "", query: "", sort: "-tvlUsd" as keyof typeof SORTS };
 
 interface Props extends PageProps {
   /** Id of the vault, and the action, that the address of the page names. */
@@ -41,11 +41,14 @@ export function Vaults(props: Props) {
   const { client, network, isSending } = props;
   const [filter, setFilter] = useState(EVERYTHING);
   const { asset, query, sort } = filter;
-  const { found, failure, isAsking, load } = useAnswer(
+  const asked = useAnswer(
     (signal) => everyPage((cursor) => client.call("listVaults", { query: { network: network.id, sort, limit: 200, ...(asset && { asset }), ...(query && { query }), ...cursor } }, { signal })),
     [filter],
     true,
   );
+  const { found, failure, isAsking, load } = asked;
+  const isRead = found === null || isListRead(found.rows, found.partial);
+  useAskingAgain(asked, isRead, [filter]);
   const providers = useAnswer((signal) => every(client.providers.list({ signal })), []);
   const [chosen, setChosen] = useState("");
   const { linked, linkedAction } = props;
@@ -56,11 +59,11 @@ export function Vaults(props: Props) {
   return (
     <>
       <h2>Vaults</h2>
-      <Filters isSending={isSending} onChoose={setFilter} />
+      <FilterForm of="Vaults" button="Show these vaults" fields={FIELDS} sorts={SORTS} isDisabled={isSending} onChoose={setFilter} />
       {failure !== null && <Failure error={failure} />}
       {found === null && isAsking && <p role="status">Asking the gateway for its vaults…</p>}
       {found && <Missing partial={found.partial} nameOf={() => plain(network.name)} />}
-      {found?.rows.length === 0 && <p role="status">{asset || query ? "No vault of this network is like that." : "There is no vault on this network."}</p>}
+      {found?.rows.length === 0 && <p role="status">{!isRead ? "No vault could be read yet." : asset || query ? "No vault of this network is like that." : "There is no vault on this network."}</p>}
       {found && found.rows.length > 0 && <VaultTable rows={found.rows} chosen={chosen} isSending={isSending} onChoose={(id) => setChosen(id.toLowerCase())} />}
       <button type="button" class="main" disabled={isAsking || isSending} onClick={load}>{isAsking ? "Asking…" : "Ask again"}</button>
       {found && chosen !== "" && !vault && <Unlisted key={chosen} page={props} id={chosen} first={chosen === linked.toLowerCase() ? linkedAction : ""} providers={providers} />}
@@ -119,36 +122,6 @@ function Managing({ page, vault, providers, onDone }: { page: PageProps; vault: 
       <button type="button" aria-expanded={isOpen} disabled={page.isSending} onClick={() => setOpen(!isOpen)}>Settings and rebalancing</button>
       {isOpen && <ManageVault page={page} vault={vault} provider={provider} providers={found!} onDone={onDone} />}
     </section>
-  );
-}
-
-function Filters({ isSending, onChoose }: { isSending: boolean; onChoose: (filter: Filter) => void }) {
-  const [typed, setTyped] = useState(EVERYTHING);
-  const change = (more: Partial<Filter>) => setTyped({ ...typed, ...more });
-  const ask = (event: Event) => {
-    event.preventDefault();
-    onChoose({ ...typed, asset: typed.asset.trim(), query: typed.query.trim() });
-  };
-  return (
-    <form role="search" aria-label="Vaults" onSubmit={ask}>
-      <fieldset class="filters" disabled={isSending}>
-        <label>
-          Token that is taken
-          <input name="asset" autoComplete="off" spellcheck={false} maxLength={100} title="a symbol or an address" value={typed.asset} onInput={(event) => change({ asset: event.currentTarget.value })} />
-        </label>
-        <label>
-          Name or protocol
-          <input name="query" autoComplete="off" spellcheck={false} maxLength={100} value={typed.query} onInput={(event) => change({ query: event.currentTarget.value })} />
-        </label>
-        <label>
-          Most first, by
-          <select value={typed.sort} onChange={(event) => change({ sort: event.currentTarget.value as Filter["sort"] })}>
-            {Object.entries(SORTS).map(([each, title]) => <option key={each} value={each}>{title}</option>)}
-          </select>
-        </label>
-        <button type="submit">Show these vaults</button>
-      </fieldset>
-    </form>
   );
 }
 
