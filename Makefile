@@ -2,6 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+# The tests start hundreds of processes. Without files of bytecode each would compile the sources again, which takes twice as long.
+unexport PYTHONDONTWRITEBYTECODE
+
 INSTALLED := $(VENV)/.installed
 TOOLS  := $(VENV)/.tools
 SERVICES := $(VENV)/.services
@@ -122,7 +125,7 @@ test-random: prepare  ## the property tests with new random examples; what fails
 	@$(BIN)/python -m pytest -n 2 $(PARALLEL) -m hypothesis --hypothesis-profile=random tests plugins $(PYTHON_CLIENT)
 
 test-isolated: $(TOOLS)  ## the core's tests without plugins, then each plugin's but the slow ones beside the core alone (tox)
-	@$(BIN)/tox run-parallel --parallel 2 --parallel-no-spinner
+	@$(BIN)/tox run-parallel --parallel 2 --parallel-no-spinner $(if $(OPTIONS),-- $(OPTIONS))
 
 test-wheels: $(TOOLS) $(DOCS_SITE)  ## build the wheels, install them in a new environment and make a swap with them; carry out the steps of deploy/Dockerfile
 	@$(BIN)/python tests/wheels.py

@@ -16,6 +16,24 @@ settings.load_profile("repeatable")
 def pytest_addoption(parser):
     parser.addoption("--no-skips", action="store_true", help="count a skipped test as a failed one")
     parser.addoption("--core-alone", action="store_true", help="skip the modules that import a plugin")
+    parser.addoption(
+        "--one-of-each",
+        action="store_true",
+        help="run each parametrised test with its first parameters alone",
+    )
+
+
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--one-of-each"):
+        return
+    first = {}
+    for item in items:
+        first.setdefault(item.nodeid.partition("[")[0], item)
+    kept = list(first.values())
+    config.hook.pytest_deselected(
+        items=[item for item in items if first[item.nodeid.partition("[")[0]] is not item]
+    )
+    items[:] = kept
 
 
 @pytest.fixture(autouse=True)
