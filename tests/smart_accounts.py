@@ -12,6 +12,7 @@ from quoteway.evm.abi import function
 from quoteway.evm.address import checksum, keccak256
 from quoteway_devnet import packages
 from quoteway_devnet.accounts import ACCOUNTS
+from quoteway_devnet.unpacking import members
 
 OWNER = ACCOUNTS[8]
 NOBODY = "0x" + "00" * 20
@@ -94,10 +95,10 @@ def _extract(scratch, target):
     code = {}
     for pin, package in PINS.items():
         files = {file for (of, _), (file, _) in CONTRACTS.items() if of == pin}
-        members = packages._members(scratch / package.tarball, files)
+        found = members(scratch / package.tarball, files)
         for (of, name), (file, _) in CONTRACTS.items():
             if of == pin:
-                code[f"{pin}/{name}"] = json.loads(members[file])["bytecode"]
+                code[f"{pin}/{name}"] = json.loads(found[file])["bytecode"]
     (target / "bytecode.json").write_text(json.dumps(code))
 
 

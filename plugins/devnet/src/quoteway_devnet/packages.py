@@ -17,7 +17,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,10 +31,10 @@ from quoteway_devnet.contract_files import (
     ENS_FILES,
     FORK_FILES,
     OPSTACK_FILES,
-    PERMIT2_RUNTIME,
     PUBLIC_FILES,
 )
 from quoteway_devnet.errors import DevnetError
+from quoteway_devnet.unpacking import extract_anvil, extract_bytecode, extract_group
 
 MINIMUM_ANVIL = (1, 0)
 """Older releases on PATH are not used: they lack flags that ``anvil.py`` needs."""
@@ -92,13 +91,13 @@ def prepare(report: Callable[[str], None] | None = None) -> Toolchain:
     anvil = anvil_on_path()
     needed: list[tuple[Path, list[Package], Callable[[Path, Path], None]]] = []
     if not bytecode.is_dir():
-        needed.append((bytecode, contracts, _extract_bytecode))
+        needed.append((bytecode, contracts, functools.partial(extract_bytecode, contracts)))
     if anvil is None:
         package = _anvil_package([Package(**row) for row in pins["anvil"]])
         folder = cache_root() / f"anvil-{package.version}"
         anvil = folder / "anvil"
         if not folder.is_dir():
-            needed.append((folder, [package], _extract_anvil))
+            needed.append((folder, [package], extract_anvil))
     if needed:
         _fetch_all(needed, "54 MB", report)
     return Toolchain(anvil, bytecode / "bytecode.json")
@@ -154,7 +153,7 @@ def _prepare_group(
     content = hashlib.sha256(json.dumps([*map(repr, pins), files, recipe]).encode()).hexdigest()[:16]
     bytecode = cache_root() / f"{group}-{content}"
     if not bytecode.is_dir():
-        _fetch_all([(bytecode, pins, functools.partial(_extract_group, pins, files, more))], size, report)
+        _fetch_all([(bytecode, pins, functools.partial(extract_group, pins, files, more))], size, report)
     return bytecode / "bytecode.json"
 
 
@@ -333,75 +332,6 @@ def _progress(total: int, size: str, report: Callable[[str], None] | None) -> It
             say(f"  {done} of {total} devnet packages fetched")
 
     yield advance
-
-
-def _extract_anvil(tarballs: Path, target: Path) -> None:
-    (tarball,) = tarballs.glob("foundry-rs-anvil-*.tgz")
-    binary = target / "anvil"
-    binary.write_bytes(_members(tarball, {"bin/anvil"})["bin/anvil"])
-    binary.chmod(0o755)
-
-
-def _extract_bytecode(tarballs: Path, target: Path) -> None:
-    from quoteway_devnet.permit2 import init_code
-
-    wanted: dict[str, set[str]] = {}
-    for package, file in [*CONTRACT_FILES.values(), PERMIT2_RUNTIME]:
-        wanted.setdefault(package, set()).add(file)
-    pins = [Package(**row) for row in json.loads(_pins_text())["contracts"]]
-    found = {p.name: _members(tarballs / p.tarball, wanted[p.name]) for p in pins}
-    bytecode = {
-        name: _init_code(json.loads(found[package][file])["bytecode"])
-        for name, (package, file) in CONTRACT_FILES.items()
-    }
-    package, file = PERMIT2_RUNTIME
-    bytecode["Permit2"] = "0x" + init_code(found[package][file].decode()).hex()
-    (target / "bytecode.json").write_text(json.dumps(bytecode, indent=0))
-
-
-def _extract_group(
-    pins: Sequence[Package],
-    files: Mapping[str, tuple[str, str]],
-    more: Callable[[Path], Mapping[str, str]] | None,
-    tarballs: Path,
-    target: Path,
-) -> None:
-    bytecode: dict[str, str] = {} if more is None else {**more(tarballs)}
-    for package in pins:
-        wanted = {name: file for name, (owner, file) in files.items() if owner == package.name}
-        if not wanted:
-            continue
-        found = _members(tarballs / package.tarball, set(wanted.values()))
-        bytecode |= {
-            name: _init_code(_creation_code(json.loads(found[file]))) for name, file in wanted.items()
-        }
-    (target / "bytecode.json").write_text(json.dumps(bytecode, indent=0))
-
-
-def _creation_code(artifact: dict[str, str | dict[str, str]]) -> str | dict[str, str]:
-    """Return the member with the init code: the oldest artifacts of Balancer name it otherwise."""
-    return artifact["bytecode"] if "bytecode" in artifact else artifact["creationCode"]
-
-
-def _init_code(member: str | dict[str, str]) -> str:
-    """Return the init code of an artifact: Truffle, hardhat and foundry write it in different forms."""
-    text = member if isinstance(member, str) else member["object"]
-    return "0x" + text.removeprefix("0x")
-
-
-def _members(tarball: Path, names: set[str]) -> dict[str, bytes]:
-    """Read the named files of an npm tarball (their root folder is ``package/``) into memory."""
-    found: dict[str, bytes] = {}
-    with tarfile.open(tarball, "r|gz") as archive:
-        for member in archive:
-            name = member.name.partition("/")[2]
-            if name in names and (handle := archive.extractfile(member)) is not None:
-                found[name] = handle.read()
-                if len(found) == len(names):
-                    break
-    if lacking := names - found.keys():
-        raise DevnetError(f"{tarball.name} lacks {', '.join(sorted(lacking))}; report this as a bug.")
-    return found
 
 
 GROUPS: Mapping[str, Callable[[], Path]] = {
