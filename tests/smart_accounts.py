@@ -178,7 +178,7 @@ class Safe:
         )
         by_owner = bytes.fromhex(OWNER.address[2:]).rjust(32, b"\0") + bytes(32) + b"\x01"
         args = [self.multi_send, 0, batch, 1, 0, 0, 0, NOBODY, NOBODY, by_owner]
-        self.chain.send(self.address, run.encode(args))
+        return self.chain.send(self.address, run.encode(args))
 
 
 class SimpleAccount:

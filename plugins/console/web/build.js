@@ -1,6 +1,6 @@
 // Builds the static files of the distribution: a script with those that it asks for later, and a style sheet, named by their content, and the page that names them.
 import { build } from "esbuild";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -38,6 +38,7 @@ const page = (await readFile(`${here}src/index.html`, "utf8"))
   .replace("PRELOADS", preloads.join("\n"))
   .replace("SCRIPT", named(".js"));
 await writeFile(`${target}/index.html`, page);
+for (const name of ["manifest.json", "icon.svg"]) await copyFile(`${here}src/${name}`, `${target}/${name}`);
 
 // The licences of what is in the script ask for their text to come with it.
 const packages = new Set(Object.keys(metafile.inputs).flatMap((path) => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? []));

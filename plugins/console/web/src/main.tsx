@@ -37,8 +37,9 @@ function Console() {
   const client = useMemo(() => new Quoteway({ baseUrl: location.origin, retries: 1, fetch: noting }), []);
   const { found: networks, failure, load } = useAnswer((signal) => every(client.networks.list({ signal })), []);
   const [named, setNamed] = useState("");
-  const network = networks?.find(({ id }) => id === named) ?? networks?.[0] ?? null;
   const [found, setFound] = useState<Choice[]>([]);
+  const onlyChainId = found.find((choice) => choice.onlyChainId !== undefined)?.onlyChainId;
+  const network = networks?.find(({ id }) => id === named) ?? networks?.find(({ chainId }) => chainId === onlyChainId) ?? networks?.[0] ?? null;
   const [chosen, setChosen] = useState("");
   const [isSending, setSending] = useState(false);
   const [page, setPage] = useState(location.hash);

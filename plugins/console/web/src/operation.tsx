@@ -40,6 +40,8 @@ export interface Operation<Q extends Plan> {
   setConsents: (consents: boolean) => void;
   sending: Sending;
   setSending: (sending: Sending) => void;
+  /** What to know of the wallet before something is sent. */
+  note: string;
   /** Drops the quote, and the answer to what is asked: the request is another one. */
   forget: () => void;
   /** Asks the wallet for its account, and for the quote of that account. */
@@ -130,7 +132,7 @@ export function useOperation<Q extends Plan>({ client, wallet, onSending }: Page
       const sent = await client.send(built, await wallet!.open(built, client), { asBatch: sending.asBatch, withoutBatch: sending.takesParts && !sending.asBatch, onSent: tell });
       if (sent.batch !== null) tell(sent);
       const inParts = built.parts !== null;
-      const report = sent.batch !== null ? await batchReport(sent, quote!) : inParts ? await partsReport(client, sent) : await client.transactions.report(sent);
+      const report = sent.batch !== null || wallet!.wraps ? await batchReport(sent, quote!) : inParts ? await partsReport(client, sent) : await client.transactions.report(sent);
       if (!isAsked()) return;
       const found = { report, quote: quote! };
       setDone(found);
@@ -141,7 +143,7 @@ export function useOperation<Q extends Plan>({ client, wallet, onSending }: Page
     onSending(false);
   };
 
-  return { busy, failure, quote, action, done, consents, setConsents, sending, setSending, forget, ask, review, send: () => void send() };
+  return { busy, failure, quote, action, done, consents, setConsents, sending, setSending, note: wallet?.note ?? "", forget, ask, review, send: () => void send() };
 }
 
 interface Given<Q extends Plan> {
@@ -182,13 +184,14 @@ export function Steps<Q extends Plan>({ operation, native, review }: Given<Q>) {
 }
 
 function Send<Q extends Plan>({ operation, action }: { operation: Operation<Q>; action: Built }) {
-  const { busy, sending, setSending } = operation;
+  const { busy, sending, setSending, note } = operation;
   const { atomicity, asBatch, takesParts } = sending;
   const isBroken = action.parts !== null && !asBatch;
   const signs = action.permitOffers.length + action.signatures.length > 0;
   const title = asBatch ? "Send all as one" : signs ? "Sign and send" : action.transactions.length > 1 && "quote" in action ? "Approve and send" : "Send";
   return (
     <>
+      {note !== "" && <p class="notice">{note}</p>}
       {atomicity !== "unsupported" && (
         <label class="consent">
           <input type="checkbox" disabled={busy !== ""} checked={asBatch} onChange={(event) => setSending({ ...sending, asBatch: event.currentTarget.checked })} />

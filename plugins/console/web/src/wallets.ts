@@ -17,6 +17,12 @@ export interface Choice {
   readonly id: string;
   readonly name: string;
   readonly isTest: boolean;
+  /** The one chain that it is on. Undefined for wallets of all chains. */
+  readonly onlyChainId?: number;
+  /** Whether its transactions on the chain are calls of its own around those that it is given. */
+  readonly wraps?: boolean;
+  /** What to know before something is sent with it. */
+  readonly note?: string;
   /** Whether it can sign for a chain. */
   signsFor(chainId: number): boolean;
   /** Asks for the account. Rejects where the person refuses. */
@@ -95,8 +101,9 @@ function injectedWallet({ info, provider }: Announced): Choice {
 export const testWallets = (chainIds: readonly number[]): Choice[] =>
   chainIds.some((id) => DEVNET_CHAINS.has(id)) ? TEST_KEYS.map(testWallet) : [];
 
-/** Calls `found` with each wallet of the browser. Returns what ends it. */
+/** Calls `found` with each wallet of the browser, and with the Safe of the page that shows this one in a frame. Returns what ends it. */
 export function discover(found: (choice: Choice) => void): () => void {
+  if (window.parent !== window) void import("./safe_frame.js").then(({ safeOfFrame }) => safeOfFrame()).then((safe) => safe && found(safe));
   const hear = (event: Event) => found(injectedWallet((event as CustomEvent<Announced>).detail));
   window.addEventListener("eip6963:announceProvider", hear);
   window.dispatchEvent(new Event("eip6963:requestProvider"));
