@@ -34,7 +34,7 @@ async def test_no_call_fails_with_one_healthy_upstream_of_three(over, fault):
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
 async def test_many_calls_at_once_cost_few_more_requests(over, fault):
-    calls, window, took = 400, asyncio.Semaphore(4), []
+    calls, window, took = 200, asyncio.Semaphore(4), []
     async with three(over, fault) as (rpc, nodes):
 
         async def call(number):
@@ -50,8 +50,8 @@ async def test_many_calls_at_once_cost_few_more_requests(over, fault):
         await asyncio.gather(*map(call, range(calls)))
     sent = sum(count for node in nodes for method, count in node.calls.items() if method not in OWN)
     took.sort()
-    print(f"{fault}: p50 {took[200] * 1e3:.1f} ms, p99 {took[396] * 1e3:.1f} ms, {sent / calls:.3f}x")
-    assert took[200] < 1.0, "the faults are learned"
+    print(f"{fault}: p50 {took[100] * 1e3:.1f} ms, p99 {took[198] * 1e3:.1f} ms, {sent / calls:.3f}x")
+    assert took[100] < 1.0, "the faults are learned"
     # What an upstream lacks is learned for each method, while four calls are under way; where nothing is
     # learned, a call is up to three requests. A busy machine is slow, and slow calls are sent twice.
     assert sent <= calls + 0.2 * calls + 8 * len(METHODS)
