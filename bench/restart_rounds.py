@@ -1,7 +1,8 @@
 """What ``bench restarts`` does to a deployment: two replicas of two workers behind nginx, over one devnet.
 
 nginx has the shipped ``deploy/nginx.conf``. Each round stops, reloads or kills something, and one replica
-always serves. Blocks are mined all the time.
+always serves. Blocks are mined all the time. The replicas read the chain through ``SteadyNode`` of the tests:
+anvil alone answers some reads with the state of a block that it mines meanwhile, which makes quotes wrong.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ start = false
 port = {node_port}
 l2_port = {l2_port}
 [networks.devnet]
-rpc = "http://127.0.0.1:{node_port}"
+rpc = "{node_url}"
 """
 
 
@@ -89,6 +90,7 @@ class Replica:
     name: str
     folder: Path
     ports: dict[str, int]
+    node_url: str
     key: str
     port: int = field(default_factory=free_port)
     lifetime_s: int = LIFETIMES_S[0]
@@ -106,6 +108,7 @@ class Replica:
             workers=WORKERS,
             lifetime_s=self.lifetime_s,
             plugins=json.dumps(PLUGINS),
+            node_url=self.node_url,
             node_port=self.ports["devnet"],
             l2_port=self.ports["devnet-l2"],
         )
@@ -193,6 +196,8 @@ class Rounds:
     replicas: Sequence[Replica]
     proxy: Proxy
     devnet: Devnet
+    node: Any
+    """The ``SteadyNode`` that the replicas read."""
     session: aiohttp.ClientSession
     executed: int = 0
     refused: list[str] = field(default_factory=list)
@@ -252,7 +257,7 @@ class Rounds:
                 continue
             action = await self._ask(f"{other.url}/v2/swaps/{quote['quoteId']}/action", {})
             steps = action.get("transactions", [])
-            status = [await asyncio.to_thread(self._execute, {"from": body["address"], **s}) for s in steps]
+            status = [await self._execute({"from": body["address"], **step}) for step in steps]
             if set(status) == {"0x1"}:
                 self.executed += 1
             else:
@@ -263,17 +268,21 @@ class Rounds:
             made: dict[str, Any] = await answer.json()
             return made
 
-    def _execute(self, step: dict[str, Any]) -> str:
+    async def _execute(self, step: dict[str, Any]) -> str:
+        sent = {name: step[name] for name in ("from", "to", "data", "value")}
         with self.devnet.rpc("devnet") as rpc:
-            sent = {name: step[name] for name in ("from", "to", "data", "value")}
-            return str(rpc.send(sent)["status"])
+            async with self.node.mining():
+                receipt = await asyncio.to_thread(rpc.send, sent)
+        return str(receipt["status"])
 
     async def mine(self) -> None:
         """Mines a block every two seconds."""
         with self.devnet.rpc("devnet") as rpc:
             while True:
                 await asyncio.sleep(BLOCK_S)
-                await asyncio.to_thread(rpc, "evm_mine")
+                self.node.bodies.clear()  # which it keeps for tests
+                async with self.node.mining():
+                    await asyncio.to_thread(rpc, "evm_mine")
 
 
 def order(devnet: Devnet, bought: str) -> dict[str, str]:
@@ -297,18 +306,20 @@ async def deployed(folder: Path) -> AsyncIterator[Rounds]:
     key, replicas = secrets.token_hex(32), list[Replica]()
     async with contextlib.AsyncExitStack() as stack:
         devnet = await stack.enter_async_context(Devnet.start())
+        node = harness("fresh_rounds").SteadyNode(devnet.urls["devnet"])
+        node_url = await stack.enter_async_context(node.running())
         for name in ("a", "b"):
             (folder / name).mkdir()
-            replicas.append(Replica(name, folder / name, devnet.ports, key))
+            replicas.append(Replica(name, folder / name, devnet.ports, node_url, key))
             stack.push_async_callback(_end, replicas[-1])
-            await replicas[-1].start()
+        await asyncio.gather(*(replica.start() for replica in replicas))
         port = free_port()
         command = harness("shipped_nginx").command(folder, port, *(each.port for each in replicas))
         nginx = await asyncio.create_subprocess_exec(*command)
         stack.push_async_callback(nginx.wait)
         stack.callback(nginx.terminate)
         session = await stack.enter_async_context(aiohttp.ClientSession())
-        rounds = Rounds(replicas, Proxy(command, folder, nginx, port), devnet, session)
+        rounds = Rounds(replicas, Proxy(command, folder, nginx, port), devnet, node, session)
         mining = asyncio.create_task(rounds.mine())
         stack.callback(mining.cancel)
         yield rounds
