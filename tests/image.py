@@ -154,11 +154,16 @@ def read_only(image):
         subprocess.run(["chmod", "-R", "u+w", image.root], check=True)
 
 
+def configure(folder, url):
+    """Configures a deployment of one network, whose node is at ``url``."""
+    key = folder / "secrets"
+    key.write_text(KEY)
+    (folder / "quoteway.toml").write_text(CONFIG.format(url=url, key=key))
+
+
 def serve(image, url):
     """Configures the image as a deployment of one network, starts it, asks it and stops it."""
-    key = image.path("secrets")
-    key.write_text(KEY)
-    image.path("quoteway.toml").write_text(CONFIG.format(url=url, key=key))
+    configure(image.path("."), url)
     port = free_port()
     own = {"QUOTEWAY_SERVER__PORT": str(port)}
     health = [part.replace(f":{image.port}/", f":{port}/") for part in image.health]

@@ -16,6 +16,7 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import shipped_nginx
 from compose_file import DEPLOY, GATEWAYS, SERVICES, configured
 from quoteway_devnet.anvil import free_port
 from quoteway_devnet.public_chains import public_chain
@@ -127,23 +128,8 @@ def postgres(password):
 @contextlib.contextmanager
 def nginx(folder, ports):
     """nginx with the shipped file, in front of gateways at these ports. Its URL."""
-    port, text = free_port(), (DEPLOY / "nginx.conf").read_text()
-    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    own = "".join(f"\n{kind}_temp_path {folder}/{kind};" for kind in kinds)
-    for shipped, here in (
-        *(
-            (f"server {name}:8080", f"server 127.0.0.1:{at}")
-            for name, at in zip(GATEWAYS, ports, strict=True)
-        ),
-        ("listen 8443;", f"listen 127.0.0.1:{port};"),
-        ("/run/nginx.pid", f"{folder}/nginx.pid"),
-        ("http {", "http {" + own),
-    ):
-        assert text.count(shipped) == 1, shipped
-        text = text.replace(shipped, here)
-    (folder / "nginx.conf").write_text(text)
-    command = [program("nginx"), "-p", folder, "-c", folder / "nginx.conf"]
-    with running([*command, "-g", f"daemon off; error_log {folder}/nginx.error;"], folder / "nginx.log"):
+    port = free_port()
+    with running(shipped_nginx.command(folder, port, *ports), folder / "nginx.log"):
         yield f"http://127.0.0.1:{port}"
 
 

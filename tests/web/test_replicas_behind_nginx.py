@@ -5,21 +5,19 @@ import http.client
 import itertools
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
+import shipped_nginx
 from quoteway_devnet.anvil import free_port
 from test_serving import KEY, heed_signals, worker_pids
 
 pytestmark = pytest.mark.services
 
-SHIPPED = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 CONFIG = """
 [server]
 trusted_proxies = ["127.0.0.1/32"]
@@ -127,33 +125,14 @@ def deployed(tmp_path):
                 stack.callback(replicas[-1].process.wait, WAIT_S)
                 stack.callback(lambda replica=replicas[-1]: replica.process.kill())
             port = free_port()
-            text = SHIPPED.read_text()
-            for shipped, here in (
-                ("gateway-1:8080", f"127.0.0.1:{replicas[0].port}"),
-                ("gateway-2:8080", f"127.0.0.1:{replicas[1].port}"),
-                ("listen 8443;", f"listen 127.0.0.1:{port};"),
-                ("/run/nginx.pid", f"{tmp_path}/nginx.pid"),
-                ("http {", "http {\n" + _temporary_folders(tmp_path)),
-            ):
-                assert text.count(shipped) == 1, shipped
-                text = text.replace(shipped, here)
-            (tmp_path / "nginx.conf").write_text(text)
-            program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-            assert program is not None, "install nginx"
-            command = [program, "-p", tmp_path, "-c", tmp_path / "nginx.conf"]
-            options = f"daemon off; error_log {tmp_path}/error.log;"
-            nginx = subprocess.Popen([*command, "-g", options])
+            ports = (replica.port for replica in replicas)
+            nginx = subprocess.Popen(shipped_nginx.command(tmp_path, port, *ports))
             stack.callback(nginx.wait, WAIT_S)
             stack.callback(nginx.terminate)
             until(lambda: _answers(port))
             return replicas, port
 
         yield start
-
-
-def _temporary_folders(folder):
-    kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    return "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
 
 
 def _answers(port):

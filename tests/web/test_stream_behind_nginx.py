@@ -2,14 +2,13 @@
 
 import asyncio
 import contextlib
-import os
 import shutil
 import socket
 import subprocess
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
+import shipped_nginx
 from aiohttp import web
 from drifting_market import Place
 from quoteway.config.model import QuotesConfig, SigningKey, StreamConfig
@@ -18,7 +17,6 @@ from stream_room import DEADLINE_S, StreamRoom
 
 pytestmark = pytest.mark.services
 
-SHIPPED = Path(__file__).parents[2] / "deploy" / "nginx.conf"
 RING = QuotesConfig(
     competition_timeout_s=20.0,
     keys=(SigningKey("k1", Secret("4f1c9a07e2d85b36c0a7914ed3f8625b8be0d3f7a61c5429")),),
@@ -34,26 +32,8 @@ def free_port():
 @contextlib.asynccontextmanager
 async def nginx_before(folder, *ports):
     """The shipped configuration before these replicas; gives its port."""
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
-    assert program is not None, "install nginx"
     port = free_port()
-    places = " ".join(f"{kind}_temp_path {folder}/{kind};" for kind in
-                      ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))  # fmt: skip
-    text = SHIPPED.read_text()
-    for shipped, here in (
-        ("gateway-1:8080", f"127.0.0.1:{ports[0]}"),
-        ("gateway-2:8080", f"127.0.0.1:{ports[-1]}"),
-        ("listen 8443;", f"listen 127.0.0.1:{port};"),
-        ("/run/nginx.pid", f"{folder}/nginx.pid"),
-        ("http {", f"http {{ {places}"),
-    ):
-        assert text.count(shipped) == 1, shipped
-        text = text.replace(shipped, here)
-    (folder / "nginx.conf").write_text(text)
-    options = f"daemon off; error_log {folder}/error.log;"
-    process = await asyncio.create_subprocess_exec(
-        program, "-p", str(folder), "-c", str(folder / "nginx.conf"), "-g", options
-    )
+    process = await asyncio.create_subprocess_exec(*shipped_nginx.command(folder, port, ports[0], ports[-1]))
     try:
         async with asyncio.timeout(DEADLINE_S):
             while True:

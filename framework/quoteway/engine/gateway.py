@@ -124,6 +124,7 @@ class Gateway:
         self._authors: dict[int, list[PluginEntry]] = {}
         self._lifespans: list[Lifespan] = []
         self._starting: asyncio.Task[None] | None = None
+        self._warming: set[asyncio.Task[None]] = set()
         self.runtime.prices = self.prices
 
     # --- lifecycle ----------------------------------------------------------------------------------------
@@ -199,8 +200,7 @@ class Gateway:
         enabled = sorted({p.provider.id for p in self.registry.providers if p.enabled})
         log.info("ready: providers %s", ", ".join(enabled) or "none")
         warn_of_unknown(self.config, {entry.provider.id for entry in self.registry.providers})
-        self.lists.warm()
-        self.tokens.warm()
+        self._warming = self.lists.warm() | self.tokens.warm()
         self.missing.watch()
         # Read chain ids and heads now, so that the first request does not wait for them.
         looks = [asyncio.create_task(self.look_ahead(network.chain_id)) for network in self.runtime.networks]
@@ -247,6 +247,11 @@ class Gateway:
         """Waits until the start has succeeded or failed."""
         if self._starting is not None:
             await asyncio.wait([self._starting])
+
+    async def warmed(self, most_s: float) -> None:
+        """Waits until the lists have been read once, at most for ``most_s`` seconds."""
+        if self._warming:
+            await asyncio.wait(self._warming, timeout=most_s)
 
     async def stop(self) -> None:
         """Exits lifespans in parallel within a deadline, then closes chains and the session."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeAlias, TypeVar
@@ -68,12 +69,13 @@ class Lists:
         self._clock = clock
         self._refresher: Refresher[_Key, _Answer] = Refresher(self._read, policy, most_keys=MOST_LISTS)
 
-    def warm(self) -> None:
-        """Starts a read of every list of ``kinds``."""
-        for kind in self.kinds:
-            for provider in self._registry.enabled(kind.capability):
-                for key in _keys(kind, provider, None):
-                    self._refresher.begin(key)
+    def warm(self) -> set[asyncio.Task[None]]:
+        """Starts a read of every list of ``kinds``, and returns the reads."""
+        enabled = ((kind, each) for kind in self.kinds for each in self._registry.enabled(kind.capability))
+        keys = [key for kind, provider in enabled for key in _keys(kind, provider, None)]
+        for key in keys:
+            self._refresher.begin(key)
+        return self._refresher.running(keys)
 
     async def get(self, kind: ListKind[T], scope: Scope | None, providers: Iterable[Provider]) -> Merged[T]:
         """Returns the rows of these providers; without ``scope``, of all their chains.

@@ -42,9 +42,9 @@ class TokenDirectory:
         self._refused: LRUCache[tuple[str, int, Address], int] = LRUCache(MOST_TOKENS)
         """The decimals in the refused rows, by catalog, chain id and address."""
 
-    def warm(self) -> None:
-        """Starts to read the lists of the catalogs."""
-        self._lists.warm()
+    def warm(self) -> set[asyncio.Task[None]]:
+        """Starts to read the lists of the catalogs, and returns the reads."""
+        return self._lists.warm()
 
     def rows_of(self, catalog_id: str) -> Iterator[TokenRow]:
         """Yields the rows of a catalog that are in memory."""

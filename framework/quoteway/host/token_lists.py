@@ -79,10 +79,12 @@ class TokenLists:
         self._building: asyncio.Task[None] | None = None
         self._again_s = 0.0
 
-    def warm(self) -> None:
-        """Starts a read of every list."""
-        for catalog in self._catalogs():
-            self._reads.begin(catalog.id)
+    def warm(self) -> set[asyncio.Task[None]]:
+        """Starts a read of every list, and returns the reads."""
+        ids = [catalog.id for catalog in self._catalogs()]
+        for catalog_id in ids:
+            self._reads.begin(catalog_id)
+        return self._reads.running(ids)
 
     async def get(self, chain_id: int) -> Sequence[CatalogList]:
         """Returns the lists of a chain, of catalogs in configured order. Leaves out those not read in time.

@@ -39,6 +39,8 @@ GC_THRESHOLDS = 10_000, 20, 20
 quarter of the time that long lists take."""
 READY_FILE = "ready-{pid}"
 """What a worker writes into the folder of the run when its plugins are up."""
+WARM_S = 5.0
+"""How long a new worker waits at most for its first lists before it takes requests."""
 BACKLOG = 1_024
 """The most connections that wait to be accepted."""
 UNUSABLE_CONFIG = 2
@@ -84,11 +86,11 @@ async def _serve(config: Config, serving: Serving, stopping: Stopping) -> None:
     await runner.setup()
     gateway.watchdog.start()
     try:
-        url = await _listen(runner, config, serving.listener)
-        log.info("listening on %s", url)
-        # Only now: importing plugins takes longer than all of the above, and /healthz answers meanwhile.
+        # Importing plugins takes longer than all of the above, and /healthz answers meanwhile. But not that of
+        # a worker: the kernel would give it requests that another worker, or another replica, could answer.
+        url = None if is_worker() else await _listen(runner, config, serving.listener)
         await gateway.start()
-        settling = asyncio.create_task(_settle(gateway, url, serving.announce), name="serve:settle")
+        settling = asyncio.create_task(_settle(gateway, runner, serving, url), name="serve:settle")
         stop = asyncio.create_task(stopping.requested.wait(), name="serve:stop")
         await asyncio.wait([settling, stop], return_when=asyncio.FIRST_COMPLETED)
         if settling.done():
@@ -184,11 +186,16 @@ async def _listen(runner: web.AppRunner, config: Config, listener: socket.socket
     except OSError as error:
         raise no_socket(server.host, server.port, error) from None
     host, port = runner.addresses[0][:2]
-    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    log.info("listening on %s", url)
+    return url
 
 
-async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str], None] | None) -> None:
-    """Waits until the plugins are up. Raises ``ConfigError`` when they cannot start."""
+async def _settle(gateway: Gateway, runner: web.AppRunner, serving: Serving, url: str | None) -> None:
+    """Waits until the plugins are up, and listens then without ``url``.
+
+    Raises ``ConfigError`` when the plugins cannot start or the socket cannot be had.
+    """
     await gateway.started()
     if not gateway.ready:
         raise ConfigError("start-up failed: see the log")
@@ -197,10 +204,13 @@ async def _settle(gateway: Gateway, url: str, announce: Callable[[Gateway, str],
         failed = [p for p in gateway.registry.plugins if p.reason is NotEnabled.STARTUP_FAILED]
         if failed:
             raise ConfigError("; ".join(f"plugin {p.name} did not start: {p.detail}" for p in failed))
+    if url is None:
+        await gateway.warmed(WARM_S)
+        url = await _listen(runner, gateway.config, serving.listener)
     freeze_what_stays()
     _tell_supervisor()
-    if announce is not None:
-        announce(gateway, url)
+    if serving.announce is not None:
+        serving.announce(gateway, url)
 
 
 def _tell_supervisor() -> None:
