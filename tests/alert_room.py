@@ -151,7 +151,9 @@ class Room:
 
     async def open(self):
         enter = self._stack.enter_async_context
-        self.http = await enter(aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)))
+        # New connections reach both workers: what one knows of a provider, only its own calls change.
+        connector = aiohttp.TCPConnector(limit=0, force_close=True)
+        self.http = await enter(aiohttp.ClientSession(connector=connector))
         await self.start_store()
         self._stack.push_async_callback(self.stop_store)
         for name in self.plain:
@@ -301,7 +303,7 @@ class Room:
         rows = await self.ask(expression)
         return rows[0][1] if rows else None
 
-    async def until(self, read, wanted, timeout_s=120):
+    async def until(self, read, wanted, timeout_s=300):
         """Waits until ``await read()`` is ``wanted``, or until it fulfils it where that is a function."""
         found = None
         with contextlib.suppress(TimeoutError):
