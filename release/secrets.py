@@ -32,6 +32,7 @@ MADE_UP = {
 """What looks like a credential, and why it is none."""
 MADE_UP_KEYS = {
     "ephemeral": "a run signs recorded examples with a random key of its own",
+    "recorded": "tests/core/recorded_tokens.json has such tokens, beside the made-up key that signed them",
     "k1": "the gateway of the recorded examples of webhooks has a key that is written in the tests",
 }
 """The ``kid`` of tokens that no deployment signed."""

@@ -1,27 +1,15 @@
-"""The alert rules and the dashboard of deploy/. Each alert fires and clears in promtool, and two of them in
-a Prometheus that scrapes a gateway whose node dies.
+"""The alert rules and the dashboard of deploy/, with promtool. ``test_alerts_of_faults`` has them fire in a
+Prometheus, by faults of a gateway.
 """
 
-import asyncio
-import contextlib
 import json
 import re
 import shutil
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
-import aiohttp
 import pytest
-from quoteway.config.model import Config, ServerConfig
-from quoteway.config.network import NetworkConfig
-from quoteway.host import reachability
-from quoteway.networks import Endpoint
-from quoteway.testing.fakes import FakePlugin, HttpRpc
-from quoteway.testing.serving import served
 from quoteway.web.http.metrics import Metrics
-from quoteway_devnet.anvil import Anvil, free_port
-from quoteway_devnet.packages import prepare
 
 ROOT = Path(__file__).parents[1]
 RULES = ROOT / "deploy/prometheus/alerts.yml"
@@ -42,11 +30,13 @@ BY_ALERT = {
     "QuotewayDown": {'up{job="quoteway"}': ("0", "1")},
     "QuotewayNotReady": {"quoteway_ready": ("0", "1")},
     "QuotewayWorkersMissing": {"quoteway_workers": ("4", "4"), "quoteway_workers_ready": ("3", "4")},
+    "QuotewayWorkersRestart": {'quoteway_process_start_time_seconds{worker="1"}': ("+10", "+0")},
     "QuotewayNetworkDead": {'quoteway_network_state{network="base"}': ("2", "1")},
     "QuotewayCapabilityDead": {'quoteway_network_state{network="base"}': ("1", "2"), CAPABILITY: ("2", "2")},
     "QuotewayHeadStandsStill": {REASON.format("rpc", "head_stale"): ("1", "0")},
     "QuotewayCapabilityDegraded": {REASON.format("swap", "breaker_open"): ("1", "0"), CAPABILITY: ("1", "0")},
     "QuotewayErrors": {
+        'quoteway_http_requests_total{route="/readyz"}': ("+10000", "+10000"),
         REQUESTS: ("+100", "+100"),
         ERRORS.format("rpc_error", "service"): ("+10", "+0"),
         ERRORS.format("no_route", "caller"): ("+0", "+90"),
@@ -55,9 +45,11 @@ BY_ALERT = {
         CALLS.format("failed", "provider_error"): ("+60", "+1"),
         CALLS.format("no_route", "no_route"): ("+1", "+60"),
         CALLS.format("quoted", ""): ("+9", "+9"),
+        CALLS.format("open", "provider_paused"): ("+600", "+600"),
     },
     "QuotewayProviderSlow": {
-        SECONDS.format("1.0"): ("+0", "+10"),
+        SECONDS.format("1.0"): ("+0", "+0"),
+        SECONDS.format("2.0"): ("+0", "+10"),
         SECONDS.format("5.0"): ("+10", "+10"),
         SECONDS.format("+Inf"): ("+10", "+10"),
     },
@@ -76,6 +68,7 @@ BY_ALERT = {
     "QuotewayMemoryHigh": {'quoteway_process_resident_memory_bytes{worker="0"}': ("3000000000", "400000000")},
 }
 PHASE_MIN = 40
+ANSWER = {"outcome": "quoted", "reason": None, "duration_s": 1.1}
 
 
 def metrics_in(text):
@@ -90,6 +83,23 @@ def test_each_alert_has_its_page_and_the_test_of_its_rule():
     assert re.findall(r"^## (\w+)$", RUNBOOK.read_text(), re.MULTILINE) == ALERTS == list(BY_ALERT)
     runbooks = re.findall(r"runbook: (\S+)", RULES.read_text())
     assert runbooks == [f"docs/how-to/answer-an-alert.md#{alert.lower()}" for alert in ALERTS]
+
+
+def test_limits_of_quantiles_are_ends_of_buckets():
+    """The values of a bucket count as evenly spread: of a bucket from 1 to 2.5 s, 1.1 s were above 2 s."""
+    found = re.findall(
+        r"histogram_quantile\(.*?\((quoteway_\w+)_bucket.*?> ([0-9.]+)", RULES.read_text(), re.DOTALL
+    )
+    assert {name for name, _ in found} == {"quoteway_provider_seconds", "quoteway_loop_lag_seconds"}
+    metrics = Metrics()
+    metrics.called(dict.fromkeys(("capability", "provider", "method"), "a") | ANSWER)
+    ends = {
+        (sample.name, float(sample.labels["le"]))
+        for family in metrics.registry.collect()
+        for sample in family.samples
+        if sample.name.endswith("_bucket") and "le" in sample.labels
+    }
+    assert {(f"{name}_bucket", float(limit)) for name, limit in found} <= ends
 
 
 def test_alerts_read_metrics_that_exist():
@@ -179,67 +189,3 @@ def test_each_alert_fires_alone_and_clears(tmp_path, alert):
     path = tmp_path / "alerts.test.yml"
     path.write_text(json.dumps({"rule_files": [str(RULES)], "evaluation_interval": "1m", "tests": [test]}))
     promtool("test", "rules", path)
-
-
-@contextlib.contextmanager
-def prometheus(folder, target):
-    """A Prometheus that scrapes ``target`` each half second by the shipped rules, which wait for nothing."""
-    assert shutil.which("prometheus"), "install prometheus (Debian)"
-    rules = re.sub(r"for: \d+m", "for: 0s", RULES.read_text())
-    (folder / "alerts.yml").write_text(rules)
-    shipped = (ROOT / "deploy/prometheus/prometheus.yml").read_text()
-    config = re.sub(r"_interval: 15s", "_interval: 500ms", shipped)
-    config = re.sub(r"targets: \[.*\]", f'targets: ["{target}"]', config)
-    (folder / "prometheus.yml").write_text(config)
-    port = free_port()
-    command = [
-        "prometheus",
-        f"--config.file={folder / 'prometheus.yml'}",
-        f"--storage.tsdb.path={folder / 'data'}",
-        f"--web.listen-address=127.0.0.1:{port}",
-    ]
-    with (folder / "prometheus.log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            yield f"http://127.0.0.1:{port}"
-        finally:
-            process.terminate()
-            process.wait(30)
-
-
-async def until_alerts(url, expected):
-    """Waits until exactly these alerts fire."""
-    found = None
-    async with aiohttp.ClientSession() as session:
-        for _ in range(600):
-            with contextlib.suppress(aiohttp.ClientError):
-                async with session.get(f"{url}/api/v1/query", params={"query": "ALERTS or up"}) as response:
-                    rows = [each["metric"] for each in (await response.json())["data"]["result"]]
-                found = {each["alertname"] for each in rows if each.get("alertstate") == "firing"}
-                if rows and found == expected:
-                    return
-            await asyncio.sleep(0.1)
-    raise AssertionError(f"{found} fire, not {expected}")
-
-
-@pytest.mark.services
-@pytest.mark.slow
-async def test_alerts_fire_when_the_node_dies_and_clear_when_it_is_back(tmp_path, monkeypatch):
-    monkeypatch.setattr(reachability, "EVERY_S", 0.2)
-    anvil, port = prepare().anvil, free_port()
-    network = NetworkConfig(chain_id=4242, rpc=(Endpoint(f"http://127.0.0.1:{port}"),), head_stale_s=0)
-    config = Config(server=replace(ServerConfig(), port=0), networks={"local": network})
-    node = Anvil.launch(anvil, 4242, port)
-    node.wait()
-    try:
-        async with contextlib.AsyncExitStack() as stack:
-            api = await stack.enter_async_context(served({"node": FakePlugin([HttpRpc])}, config))
-            watching = stack.enter_context(prometheus(tmp_path, api.url.removeprefix("http://")))
-            await until_alerts(watching, set())
-            node.stop()
-            await until_alerts(watching, {"QuotewayNotReady", "QuotewayNetworkDead"})
-            node = Anvil.launch(anvil, 4242, port)
-            node.wait()
-            await until_alerts(watching, set())
-    finally:
-        node.stop()

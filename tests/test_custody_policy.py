@@ -246,12 +246,25 @@ async def test_each_decision_is_a_line_of_the_audit_log(desk, tmp_path):
     assert actions[0]["transactions"][-1]["data"] not in text
 
 
+async def metric(desk, name, label):
+    """The line of a metric with this label."""
+    async with desk.api.session.get(f"{desk.api.url}/metrics") as answer:
+        lines = (await answer.text()).splitlines()
+    (line,) = [each for each in lines if each.startswith(name) and label in each]
+    return line
+
+
 async def test_an_action_whose_decision_cannot_be_written_is_refused(desk, tmp_path):
     quote, file = await desk.quote_swap(), tmp_path / "decisions.jsonl"
     desk.follow(ANYTHING, audit=file)
     await desk.act(quote)
     file.write_bytes(file.read_bytes()[:-20])
-    assert await desk.refused(quote) == {"audit": [None]}
+    answer = await desk.api.post(f"/v2/swaps/{quote['quoteId']}/action")
+    await desk.api.check("createSwapAction", answer)
+    error = answer.refused(503, "provider_unavailable", "policy_undecided")
+    assert [each["rule"] for each in error["details"]["violations"]] == ["audit"]
+    counted = await metric(desk, "quoteway_http_errors_total", 'reason="policy_undecided"')
+    assert 'fault="service"' in counted, "the operator is alerted, and not the caller blamed"
     desk.follow(ANYTHING | {"kinds": []}, audit=tmp_path)
     answer = await desk.api.post(f"/v2/swaps/{quote['quoteId']}/action")
     assert await desk.violations(answer) == {"kinds": ["swap"], "audit": [None]}

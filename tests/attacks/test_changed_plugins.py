@@ -88,6 +88,26 @@ def test_what_is_as_it_was_locked_runs(deployed):
     assert not [name for name in row["files"] if name.endswith((".pyc", "RECORD"))]
 
 
+def test_the_same_files_from_elsewhere_are_as_they_were_locked(deployed):
+    """pip and uv note beside a distribution where its wheel lay. Nothing reads that."""
+    info = deployed.site / "fake_exchange-1.0.dist-info"
+    notes = ("INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json")
+    with (info / "RECORD").open("a") as record:
+        record.writelines(f"{info.name}/{name},,\n" for name in notes)
+    for where in ("/one/folder", "/another"):
+        for name in notes:
+            (info / name).write_text(json.dumps({"url": f"file://{where}/fake.whl"}))
+        assert deployed.reasons()["exchange"] == (None, None)
+    # A lock of before had them.
+    path = deployed.path.parent / "plugins.lock"
+    lock = json.loads(path.read_text())
+    lock["plugins"]["exchange"]["files"][f"{info.name}/direct_url.json"] = "0" * 64
+    path.write_text(json.dumps(lock))
+    assert deployed.reasons()["exchange"] == (None, None)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: fake-exchange\nVersion: 1.0\nA: b\n")
+    assert deployed.reasons()["exchange"][0] is NotEnabled.LOCK_MISMATCH
+
+
 def test_a_changed_file_is_named_and_not_imported(deployed):
     module = deployed.site / "fake_fake_exchange_exchange.py"
     module.write_text("raise AssertionError('imported')")

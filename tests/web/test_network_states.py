@@ -7,18 +7,20 @@ from pathlib import Path
 
 import pytest
 from marshmallow import ValidationError
+from prometheus_client import CollectorRegistry
 from quoteway.config.fields import load_section
 from quoteway.config.model import Config, ProviderConfig, ServerConfig
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import UpstreamError
 from quoteway.host import head_ages, reachability
-from quoteway.host.network_states import Level, Why
+from quoteway.host.network_states import Condition, Level, NetworkState, Why
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import NotEnabled
-from quoteway.models import UpstreamHealth
+from quoteway.models import Capability, UpstreamHealth
 from quoteway.networks import Network
 from quoteway.testing.fakes import FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc
 from quoteway.web.http import cache
+from quoteway.web.http.network_metrics import NetworkMetrics
 
 SEVEN, EIGHT = Network("seven", 7, "Seven"), Network("eight", 8, "Eight")
 READY = {"state": "ready", "why": []}
@@ -158,10 +160,12 @@ async def test_a_chain_that_stands_still_is_degraded_until_it_moves(serve, two):
 @pytest.mark.parametrize(("limit_s", "age_s", "stale"), [(None, 61, True), (0, 10**6, False), (5, 6, True)])
 def test_how_old_a_head_may_be(limit_s, age_s, stale):
     network = Network("fast", 9, "Fast", block_time_s=1.0, head_stale_s=limit_s)
-    ages = head_ages.HeadAges(Runtime(Config(), clock=lambda: 2e9))
-    assert ages.is_stale(network, 2 * 10**9 - age_s) is stale
-    assert not ages.is_stale(network, 2 * 10**9 - 5)
-    assert not ages.is_stale(network, 2 * 10**9 + 3_600), "the clock of a devnet may be ahead"
+    # The time that has passed since it was read does not count.
+    ages, now = head_ages.HeadAges(Runtime(Config(), clock=lambda: 2e9 + 14)), 2 * 10**9
+    assert ages.is_stale(network, head_ages.SeenHead(now - age_s, now)) is stale
+    assert not ages.is_stale(network, head_ages.SeenHead(now - 5, now))
+    ahead = head_ages.SeenHead(now + 3_600, now)
+    assert not ages.is_stale(network, ahead), "the clock of a devnet may be ahead"
 
 
 @pytest.mark.parametrize(
@@ -324,3 +328,14 @@ def test_every_reason_and_level_is_documented():
     page = (Path(__file__).parents[2] / "docs/reference/readiness.md").read_text()
     for each in (*Level, *Why):
         assert f"| `{each.value}` | " in page
+
+
+def test_a_capability_that_nothing_offers_any_more_is_not_told_as_dead():
+    own = CollectorRegistry()
+    metrics, dead = NetworkMetrics(own), Condition(Level.DEAD, (Why.PROCESS_ENDED,))
+    labels = {"network": "seven", "capability": "bridge"}
+    for capabilities, level, reason in (({Capability.BRIDGE: dead}, 2, 1), ({}, 0, 0)):
+        metrics.show([NetworkState(SEVEN, Condition(), capabilities)])
+        assert own.get_sample_value("quoteway_capability_state", labels) == level
+        named = labels | {"reason": "process_ended"}
+        assert own.get_sample_value("quoteway_capability_not_ready", named) == reason

@@ -60,9 +60,9 @@ class Custody:
     async def admit(self, action: models.Action) -> models.Action:
         """Returns a finished action with the digest of the policy that allows it.
 
-        Raises ``PolicyRefused`` with everything that the policy does not allow, and when the decision cannot
-        be written to the audit log; ``ProviderUnavailable`` (``policy_undecided``) when a screening plugin
-        gave no verdict, or the store of amounts cannot be used.
+        Raises ``PolicyRefused`` with everything that the policy does not allow; ``ProviderUnavailable``
+        (``policy_undecided``) when a screening plugin gave no verdict, the store of amounts cannot be used,
+        or the decision that allows the action cannot be written to the audit log.
         """
         if self.policy is None:
             return action
@@ -79,6 +79,8 @@ class Custody:
                 await asyncio.to_thread(self.audit.add, record)
             except AuditError as error:
                 log.error("the audit log %s: %s", self.audit.path, error)
+                # That is no fault of the caller: without it the policy allows the action.
+                is_decided = is_decided and bool(violations)
                 violations = (*violations, _NOT_WRITTEN)
         if violations:
             rules = ", ".join(dict.fromkeys(each.rule for each in violations))

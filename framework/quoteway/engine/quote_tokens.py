@@ -35,6 +35,8 @@ TRANSACTION_LIFETIME_S = 7 * 24 * 3600
 _ALGORITHM = "HS256"
 _QUOTE_TYPE = "qw-quote+jwt"
 _TRANSACTION_TYPE = "qw-tx+jwt"
+"""They stand for the form of the content too. Give a new form a new type where gateways of before could
+misread it: they refuse that as unknown."""
 _MAX_INFLATED_BYTES = 65_536
 _SHAPE = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+")
 

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import Final
 
 from quoteway.host.checked_provider import contracts_of
-from quoteway.host.head_ages import HeadAges
+from quoteway.host.head_ages import HeadAges, SeenHead
 from quoteway.host.lists import Lists
 from quoteway.host.missing_contracts import MissingContracts
 from quoteway.host.registry import Registry
@@ -137,7 +137,7 @@ class NetworkStates:
         self,
         network: Network,
         rows: Sequence[UpstreamHealth],
-        head_at: int | None,
+        head: SeenHead | None,
         *,
         answers: bool,
         goes_back: bool,
@@ -157,7 +157,7 @@ class NetworkStates:
             parts = [self._of_provider(entry, network.chain_id) for entry in entries]
             condition = _together(parts)
             if capability is Capability.RPC and answers:
-                worse = self._of_nodes(network, rows, head_at, goes_back=goes_back)
+                worse = self._of_nodes(network, rows, head, goes_back=goes_back)
                 condition = _with(condition, worse)
             is_asked = condition.level is not Level.DEAD  # of upstreams that are not enabled, none is
             if not answers and (capability in _NEED_NODES or (capability is Capability.RPC and is_asked)):
@@ -166,13 +166,14 @@ class NetworkStates:
         nodes = found.get(Capability.RPC, Condition(Level.DEAD, (Why.PROVIDER_NOT_ENABLED,)))
         why = _ordered(each for condition in (nodes, *found.values()) for each in condition.why)
         level = Level.DEAD if nodes.level is Level.DEAD else Level.DEGRADED if why else Level.READY
+        head_at = None if head is None else head.timestamp
         return NetworkState(network, Condition(level, why), found, head_at)
 
     def _of_nodes(
-        self, network: Network, rows: Iterable[UpstreamHealth], head_at: int | None, *, goes_back: bool
+        self, network: Network, rows: Iterable[UpstreamHealth], head: SeenHead | None, *, goes_back: bool
     ) -> Iterator[Why]:
         """Yields what is wrong with the nodes of a network that answers."""
-        if head_at is not None and self._heads.is_stale(network, head_at):
+        if head is not None and self._heads.is_stale(network, head):
             yield Why.HEAD_STALE
         used = [row for row in rows if row.state != "cordoned"]
         if goes_back or any((row.lag or 0) * network.block_time_s > MAX_LAG_S for row in used):

@@ -14,6 +14,8 @@ from quoteway.errors import ConfigError
 from quoteway.host.states import PluginEntry, normalized
 
 FORMAT = 1
+_OF_INSTALLERS = frozenset({"RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json"})
+"""What an installer writes beside a distribution's files: when, by what and from where it was installed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,9 @@ class PluginLock:
             return f"its distribution is {entry.distribution}, {locked['distribution']} is locked"
         if locked["version"] != entry.version:
             return f"its version is {entry.version}, {locked['version']} is locked"
-        found, expected = hashes_of(entry), locked["files"]
+        # An older lock has files of the installer too.
+        found = hashes_of(entry)
+        expected = {name: each for name, each in locked["files"].items() if not _is_of_installer(Path(name))}
         for name in sorted(found.keys() | expected.keys()):
             if name not in expected:
                 return f"file {name} is not in the lock file"
@@ -105,14 +109,19 @@ def hashes_of(entry: PluginEntry) -> dict[str, str]:
 
     Those of the folder of its package follow that it does not record: all code of an editable installation,
     and what was added afterwards, which an import may prefer. What Python writes into ``__pycache__``,
-    which nothing reads where a lock is in use, and RECORD itself are left out. Imports nothing.
+    which nothing reads where a lock is in use, and what the installer notes for itself are left out: the same
+    wheel has the same hashes, wherever it lay. Imports nothing.
     """
     found = {}
     for name, path in _files(entry):
-        written = path.parent.name == "__pycache__" or name.endswith(".dist-info/RECORD")
+        written = path.parent.name == "__pycache__" or _is_of_installer(path)
         if not written and path.is_file():
             found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
     return found
+
+
+def _is_of_installer(path: Path) -> bool:
+    return path.name in _OF_INSTALLERS and path.parent.suffix == ".dist-info"
 
 
 def _files(entry: PluginEntry) -> Iterator[tuple[str, Path]]:

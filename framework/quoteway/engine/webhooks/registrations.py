@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final, Literal, TypeAlias
 
@@ -85,9 +85,15 @@ class Progress:
 
     @classmethod
     def loaded(cls, value: bytes) -> Progress:
+        """Reads a value of the store. Members that a later version added are left out."""
         members = orjson.loads(value)
-        events = [Event(**each) for each in members.pop("pending")]
-        return cls(**members, pending=events)
+        events = [Event(**_known(Event, each)) for each in members.pop("pending")]
+        return cls(**_known(cls, members), pending=events)
+
+
+def _known(kind: type[Any], members: Mapping[str, Any]) -> dict[str, Any]:
+    names = {each.name for each in fields(kind)}
+    return {name: value for name, value in members.items() if name in names}
 
 
 def prefix_of(caller: str) -> str:
@@ -156,8 +162,7 @@ class Registrations:
         value = await _asked(self._rows.get(_REGISTERED, webhook_id))
         if value is None:
             return None
-        members: dict[str, Any] = orjson.loads(value)
-        return Registration(**{each.name: members[each.name] for each in fields(Registration)})
+        return Registration(**_known(Registration, orjson.loads(value)))
 
     async def delete(self, webhook_id: str) -> None:
         """Removes a registration. The process that sends its events ends them, and forgets their progress."""

@@ -49,10 +49,14 @@ class NetworkMetrics:
             multiprocess_mode="livemax",
         )
         self._told: set[tuple[str, str, str]] = set()
+        self._served: set[tuple[str, str]] = set()
 
     def show(self, states: Sequence[NetworkState]) -> None:
-        """Sets the states. A reason that does not hold any more becomes 0."""
+        """Sets the states. What does not hold any more becomes 0: a reason, and the state of a capability
+        that no plugin offers any more on the network.
+        """
         now: set[tuple[str, str, str]] = set()
+        served: set[tuple[str, str]] = set()
         for state in states:
             slug = state.network.slug
             self._networks.labels(slug).set(_LEVELS[state.condition.level])
@@ -60,7 +64,11 @@ class NetworkMetrics:
                 self._heads.labels(slug).set(state.head_at)
             for capability, condition in state.capabilities.items():
                 self._capabilities.labels(slug, capability.value).set(_LEVELS[condition.level])
+                served.add((slug, capability.value))
                 now.update((slug, capability.value, why.value) for why in condition.why)
+        for gone in self._served - served:
+            self._capabilities.labels(*gone).set(_LEVELS[Level.READY])
+        self._served |= served
         self._told |= now
         for labels in self._told:
             self._reasons.labels(*labels).set(labels in now)
