@@ -13,7 +13,9 @@ from quoteway.config.model import Config
 from quoteway.engine.amounts_per_time import UNDECIDED, AmountsPerTime
 from quoteway.engine.audit_log import AuditError, AuditLog
 from quoteway.engine.held_amounts import HeldAmounts, StoreUnavailable
+from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.engine.screening import Screening
+from quoteway.engine.settlement import Settlement
 from quoteway.errors import ConfigError, PolicyRefused, ProviderUnavailable, Reason
 from quoteway.guard.policy import decide
 from quoteway.guard.policy_amounts import charges_of
@@ -88,10 +90,24 @@ class Custody:
             raise refusal(violations) if is_decided else _undecided(violations)
         return replace(action, policy_digest=self.policy.digest)
 
-    async def tell(self, chain_id: int, found: Mapping[str, object], tx_hash: str) -> None:
-        """Notes a mined transaction that a caller reported, as the chain has it."""
-        if self.amounts is not None:
-            await self.amounts.tell(chain_id, found, tx_hash)
+    async def tell(
+        self,
+        commitment: TransactionCommitment,
+        found: Mapping[str, object],
+        tx_hash: str,
+        settled: Settlement,
+        *,
+        matches: bool,
+    ) -> None:
+        """Notes a mined transaction that a caller reported, as the chain has it. Raises nothing.
+
+        ``matches`` says whether it is the one that ``commitment`` is about.
+        """
+        if self.amounts is None:
+            return
+        await self.amounts.tell(commitment.chain_id, found, tx_hash)
+        if matches and settled.status == "confirmed":
+            await self.amounts.executed(commitment, tx_hash, settled.block_number)
 
     async def close(self) -> None:
         """Closes the connections to the store of amounts."""
