@@ -74,7 +74,7 @@ class TransactionSources:
         commitment = self._gateway.quote_tokens.open_transaction(sent.tx_id)
         self._gateway.runtime.chain(commitment.chain_id)
         read = partial(report_on, self._gateway, sent.tx_id, sent.hash)
-        return partial(self._follow, key, "transaction", read, _is_in_block)
+        return partial(self._follow, key, "transaction", read, is_in_block)
 
     def transfer(self, key: Key, sent: SentTransaction) -> Source:
         """Tells where a transfer is, until it has arrived or is refunded.
@@ -84,7 +84,7 @@ class TransactionSources:
         commitment = self._gateway.quote_tokens.open_transaction(sent.tx_id)
         bridges_from(self._gateway, commitment.chain_id)
         read = partial(where_is, self._gateway, sent.tx_id, sent.hash)
-        return partial(self._follow, key, "transfer", read, _is_over)
+        return partial(self._follow, key, "transfer", read, is_over)
 
     async def _follow(
         self,
@@ -115,11 +115,13 @@ class TransactionSources:
             await asyncio.sleep(min(pause_s, MOST_INTERVALS * self._interval_s))
 
 
-def _is_in_block(report: Wire) -> bool:
+def is_in_block(report: Wire) -> bool:
+    """Returns whether a transaction is in a block."""
     return report["status"] in ("confirmed", "reverted")
 
 
-def _is_over(tracked: Wire) -> bool:
+def is_over(tracked: Wire) -> bool:
+    """Returns whether a transfer has arrived or is refunded."""
     # A fill or a refund is known a moment before the transaction that makes it.
     has_hash = {"filled": "fillHash", "refunded": "refundHash"}.get(tracked["status"])
     return has_hash is not None and tracked[has_hash] is not None
