@@ -41,12 +41,12 @@ def told(event):
 class Chain:
     """The devnet as a wallet uses it, and its reorganisations."""
 
-    def __init__(self, devnet):
-        self._devnet = devnet
+    def __init__(self, devnet, slug="devnet"):
+        self._devnet, self._slug = devnet, slug
 
     async def __call__(self, method, *params):
         def ask():
-            with self._devnet.rpc() as rpc:
+            with self._devnet.rpc(self._slug) as rpc:
                 return rpc(method, *params)
 
         return await asyncio.to_thread(ask)

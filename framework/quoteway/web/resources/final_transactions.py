@@ -7,6 +7,7 @@ the state is in, or None, and ``FINAL``, whether it is the last: None where the 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -16,6 +17,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.engine.webhooks.dispatching import FINAL, PLACE
 from quoteway.errors import GatewayError, NotFound, Reason, UpstreamError
 from quoteway.models import Capability
+from quoteway.telemetry.traces import Look, no_look
 from quoteway.web.resources.live_topics import Key, Publish, Source, Telling
 from quoteway.web.resources.live_transactions import (
     AT_ONCE,
@@ -53,8 +55,9 @@ class FinalSources:
     ``known`` is the block that was told of before, in this process or another.
     """
 
-    def __init__(self, gateway: Gateway, config: StreamConfig) -> None:
+    def __init__(self, gateway: Gateway, config: StreamConfig, look: Look = no_look) -> None:
         self._gateway = gateway
+        self._look = look
         self._interval_s = config.transaction_interval_s
         self._turn = asyncio.Semaphore(AT_ONCE)
 
@@ -70,7 +73,9 @@ class FinalSources:
         async def place_of(state: Wire) -> Place | None:
             if not is_in_block(state):
                 return None
-            return Place(chain_id, state["blockNumber"], state["blockHash"])
+            differences = {each["member"]: each["actual"] for each in state["differences"]}
+            found_on = int(differences.get("chainId", chain_id))  # it may be sent to another by mistake
+            return Place(found_on, state["blockNumber"], state["blockHash"])
 
         read = partial(report_on, self._gateway, sent.tx_id, sent.hash)
         return partial(self._follow, key, "transaction", read, place_of, confirmations, known)
@@ -104,7 +109,8 @@ class FinalSources:
 
         while True:
             try:
-                async with self._turn:
+                async with self._turn, contextlib.AsyncExitStack() as stack:
+                    stack.enter_context(self._look(f"{name}s"))
                     depth = None if place is None else await self._depth(place)
                     if depth is None or depth >= confirmations:
                         state = await read()

@@ -15,6 +15,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.engine.newest import Newest
 from quoteway.errors import GatewayError, NotFound, Reason
 from quoteway.networks import Network
+from quoteway.telemetry.traces import Look, no_look
 from quoteway.web.http.fields import HexField, Member, Text
 from quoteway.web.http.schema import refuse
 from quoteway.web.resources.index_status import index_statuses, indexes
@@ -64,8 +65,9 @@ class SentField(Member[SentTransaction]):
 class TransactionSources:
     """Makes the sources of followed transactions and transfers. Each is looked up by one for all."""
 
-    def __init__(self, gateway: Gateway, config: StreamConfig) -> None:
+    def __init__(self, gateway: Gateway, config: StreamConfig, look: Look = no_look) -> None:
         self._gateway = gateway
+        self._look = look
         self._interval_s = config.transaction_interval_s
         self._turn = asyncio.Semaphore(AT_ONCE)
 
@@ -99,7 +101,8 @@ class TransactionSources:
         while True:
             try:
                 async with self._turn:
-                    state = await read()
+                    with self._look(f"{name}s"):
+                        state = await read()
             except GatewayError as error:
                 telling.fail(error)
                 if isinstance(error, NotFound) and error.reason is Reason.QUOTE_EXPIRED:
@@ -130,8 +133,9 @@ def is_over(tracked: Wire) -> bool:
 class IndexSources:
     """Makes the sources of the progress of indexes. All networks share what is read."""
 
-    def __init__(self, gateway: Gateway, config: StreamConfig) -> None:
+    def __init__(self, gateway: Gateway, config: StreamConfig, look: Look = no_look) -> None:
         self._gateway = gateway
+        self._look = look
         self._interval_s = config.index_interval_s
         self._rows: Newest[IndexRows] = Newest("stream: indexes", self._read)
 
@@ -159,7 +163,9 @@ class IndexSources:
     async def _read(self) -> AsyncIterator[IndexRows]:
         while True:
             try:
-                yield await index_statuses(self._gateway)
+                with self._look("index"):
+                    rows = await index_statuses(self._gateway)
+                yield rows
             except GatewayError as error:
                 yield error
             await asyncio.sleep(self._interval_s)

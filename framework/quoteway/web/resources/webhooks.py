@@ -77,7 +77,7 @@ class WebhookService:
         config, rows = gateway.config.webhooks, gateway.runtime.rows
         self._gateway = gateway
         self._streams = streams
-        self._sources = FinalSources(gateway, gateway.config.stream)
+        self._sources = FinalSources(gateway, gateway.config.stream, streams.look)
         self.receivers = Receivers(config)
         self.registrations = Registrations(rows, total=config.total, per_key=config.per_key)
         keys = ApiKeys(gateway.config.auth)
