@@ -66,11 +66,12 @@ class Chain:
 
 @contextlib.asynccontextmanager
 async def gateway_over(serve_app, devnet, base, receiver, store):
-    network = Network(
-        "devnet", 31337, "Devnet", head_poll_s=0.05, endpoints=(Endpoint(devnet.urls["devnet"]),)
-    )
+    networks = []
+    for slug, chain in devnet.chains.items():
+        endpoints = (Endpoint(devnet.urls[slug]),)
+        networks.append(Network(slug, chain.chain_id, slug, head_poll_s=0.05, endpoints=endpoints))
     config = with_webhooks(base, receiver.port, store, RING, confirmations=3)
-    api = await serve_app({"node": FakePlugin([HttpRpc], networks=[network])}, config)
+    api = await serve_app({"node": FakePlugin([HttpRpc], networks=networks)}, config)
     try:
         yield Hooks(api, None, receiver.url)
     finally:
@@ -168,6 +169,22 @@ async def test_a_node_that_lags_makes_no_reorganisation(
         node.forward = forward
         await receiver.until(2)
     assert [told(each)[1:] for each in events_of(receiver)] == [(False, False), (False, True)]
+
+
+async def test_a_transaction_on_another_network_than_it_was_built_for_has_an_end(
+    fresh_devnet, serve_app, make_config, receiver, tmp_path
+):
+    chain = Chain(fresh_devnet, "devnet-l2")
+    receipt = await chain.pay(await chain("eth_getTransactionCount", SENDER, "latest"))
+    await chain.mine(2)
+    store = tmp_path / "store.sqlite3"
+    async with gateway_over(serve_app, fresh_devnet, make_config(), receiver, store) as hooks:
+        tx_hash = receipt["transactionHash"]
+        made = await hooks.registered(kind="transaction", txId=step_of(hooks), hash=tx_hash)
+        await hooks.until(made["webhookId"], lambda each: each["state"] == "done")
+    (event,) = events_of(receiver)
+    assert told(event) == ("transaction.confirmed", False, True)
+    assert event["data"]["match"] == "mismatch"
 
 
 async def test_a_payment_that_is_gone_is_told_and_the_end_by_its_confirmations(
