@@ -68,3 +68,21 @@ class Chain:
 
 async def deployed(devnet, oddity=None):
     return await asyncio.to_thread(Chain(devnet).token, oddity)
+
+
+def with_permits(devnet, symbol):
+    """Gives a token of the devnet the code of OpenZeppelin's with permits, and its holders what they had."""
+    chain, manifest = Chain(devnet), devnet.chains["devnet"]
+    row = manifest.token(symbol)
+    holders = [USER, *(vault.address for vault in manifest.vaults), *chain.contracts.values()]
+    balances = {each: chain.call(row.address, "balanceOf(address)", each) for each in dict.fromkeys(holders)}
+    values = [symbol, symbol, row.decimals]
+    made = chain.send(None, own_init_code("PermitToken") + encode(["string", "string", "uint8"], values))
+    with devnet.rpc() as rpc:
+        rpc("anvil_setCode", row.address, rpc("eth_getCode", made["contractAddress"], "latest"))
+        short = symbol.encode().ljust(31, b"\0") + bytes([2 * len(symbol)])
+        for slot in (3, 4):  # its name and symbol
+            rpc("anvil_setStorageAt", row.address, f"0x{slot:064x}", "0x" + short.hex())
+    for holder, balance in balances.items():
+        if balance:
+            chain.send(row.address, encode_call("mint(address,uint256)", [holder, balance]))

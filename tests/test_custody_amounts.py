@@ -1,11 +1,9 @@
 """Amounts per time of a custody policy: held by a real Valkey or Redis, released by the chain alone."""
 
 import asyncio
-import contextlib
 import json
 import random
 from dataclasses import replace
-from decimal import Decimal
 
 import pytest
 import pytest_asyncio
@@ -14,42 +12,23 @@ for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
 import random_actions  # noqa: E402
+from counting_wallet import HOUR, THIRD, Wallet, counted, reader_of, sent  # noqa: E402
 from custody import strict_desk  # noqa: E402
 from direct_client import OTHER, USER  # noqa: E402
 from quoteway.config.policy import PolicyConfig  # noqa: E402
-from quoteway.engine.amounts_per_time import UNDECIDED, AmountsPerTime  # noqa: E402
+from quoteway.engine.amounts_per_time import UNDECIDED  # noqa: E402
 from quoteway.engine.gateway import Gateway  # noqa: E402
-from quoteway.engine.held_amounts import HeldAmounts, StoreUnavailable  # noqa: E402
+from quoteway.engine.held_amounts import StoreUnavailable  # noqa: E402
 from quoteway.errors import ConfigError  # noqa: E402
-from quoteway.evm.head import on_arrival  # noqa: E402
-from quoteway.guard.policy_amounts import Charge  # noqa: E402
-from quoteway.guard.policy_file import AmountPerTime  # noqa: E402
-from quoteway_devnet.accounts import ACCOUNTS  # noqa: E402
 from shared_server import server_at  # noqa: E402
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
-HOUR = 3_600
-THIRD = ACCOUNTS[2].address
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def served_desk(devnet, tmp_path_factory):
     async with strict_desk(devnet, tmp_path_factory.mktemp("policy")) as desk:
         yield desk
-
-
-@contextlib.asynccontextmanager
-async def counted(desk, url):
-    """The desk's gateway with a store of amounts."""
-    building = desk.api.gateway.building
-    held = HeldAmounts(url, "desk", HOUR)
-    building.custody = replace(building.custody, amounts=AmountsPerTime(held, desk.api.gateway.runtime, HOUR))
-    try:
-        yield building.custody.amounts
-    finally:
-        await held.close()
-        building.custody = replace(building.custody, amounts=None)
-        desk.follow()
 
 
 @pytest_asyncio.fixture(loop_scope="module")
@@ -67,24 +46,10 @@ async def desk(served_desk, store):
         yield served_desk
 
 
-def ask(devnet, method, *params):
-    with devnet.rpc() as rpc:
-        return rpc(method, *params)
-
-
-async def sent(chain_of, to, data="0x", value=0, sender=USER, gas=3_000_000):
-    """The hash of a mined transaction."""
-    transaction = {"from": sender, "to": to, "data": data, "value": hex(value), "gas": hex(gas)}
-    tx_hash = await chain_of("eth_sendTransaction", transaction)
-    while await chain_of("eth_getTransactionReceipt", tx_hash) is None:
-        pass
-    return tx_hash
-
-
 @pytest.fixture
 def chain_of(devnet):
     """The devnet as the wallets of the tests use it."""
-    return lambda method, *params: asyncio.to_thread(ask, devnet, method, *params)
+    return reader_of(devnet)
 
 
 def limited(desk, amount="1000", per="sender", token="USDC", **members):
@@ -202,49 +167,9 @@ async def test_a_store_that_loses_its_data_stops_actions(desk, store):
 # --- what was not executed ----------------------------------------------------------------------------------
 
 
-class Wallet:
-    """Makes actions that pay OTHER some wei, against a limit of 10 wei, and reports transactions."""
-
-    def __init__(self, desk, chain_of):
-        self.desk, self.chain_of = desk, chain_of
-        self.amounts = desk.api.gateway.building.custody.amounts
-        limit = AmountPerTime("a", "devnet", "0x" + "0" * 40, Decimal(10), HOUR, "sender")
-        self.charge = Charge(limit, "all", USER, 0, 10, 0)
-        self.deadline = 0
-
-    @on_arrival
-    async def takes(self, amount, **changes):
-        """Whether an action that takes so much is within the limit."""
-        head = await self.chain_of("eth_getBlockByNumber", "latest", False)
-        self.deadline = int(head["timestamp"], 16) + 60
-        action = random_actions.action(random.Random(1))
-        step = replace(action.steps[0], to=OTHER, data=b"", value=amount, approval=None)
-        action = replace(
-            action,
-            action_id=f"0x{random.getrandbits(256):064x}",
-            chain_id=31337,
-            sender=USER,
-            steps=(step,),
-            parts=action.parts[:1],
-            signatures=(),
-            deadline=self.deadline,
-        )
-        charges = [replace(self.charge, amount=amount)]
-        return not await self.amounts.violations(replace(action, **changes), charges)
-
-    async def report(self, tx_hash):
-        found = await self.chain_of("eth_getTransactionByHash", tx_hash)
-        await self.amounts.tell(31337, found, tx_hash)
-
-    async def wait(self, seconds):
-        """Lets the chain's time pass."""
-        await self.chain_of("evm_increaseTime", hex(seconds))
-        await self.chain_of("evm_mine")
-
-
 @pytest.fixture
 def wallet(desk, chain_of):
-    return Wallet(desk, chain_of)
+    return Wallet(desk.api.gateway.building.custody.amounts, chain_of)
 
 
 @pytest.mark.services

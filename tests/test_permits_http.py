@@ -9,9 +9,11 @@ for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across", "erc4626"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
 from direct_client import OTHER, USER, client_of, kinds  # noqa: E402
-from permit_tokens import AMOUNT, Chain, deployed, signature_of  # noqa: E402
+from permit_tokens import AMOUNT, Chain, deployed, signature_of, with_permits  # noqa: E402
 from quoteway.evm import permit2  # noqa: E402
+from quoteway.evm.abi import encode_call  # noqa: E402
 from quoteway.evm.address import checksum  # noqa: E402
+from quoteway_devnet.relayer import Relayer  # noqa: E402
 
 OFFER = {"offerPermits": True}
 
@@ -132,3 +134,61 @@ async def test_a_token_without_permits_is_approved_and_the_action_tells_why(clie
     assert (kinds(action)[0], action["permitOffers"]) == ("approval", [])
     (told,) = [each for each in action["warnings"] if each["code"] == "permit_unsupported"]
     assert told["message"] == "USDC is approved by a transaction, since it has no permit of EIP-2612."
+
+
+@pytest.fixture
+async def permitting(fresh_devnet):
+    """A client, and a relayer that fills transfers, where the devnet's USDC has permits."""
+    await asyncio.to_thread(with_permits, fresh_devnet, "USDC")
+    with Relayer.running(fresh_devnet) as relayer:
+        async with client_of(fresh_devnet, 0.0, relayer.port) as client:
+            yield client
+
+
+@pytest.mark.slow
+async def test_a_deposit_in_a_vault_by_a_permit_is_executed_to_the_wei(permitting, contract):
+    client, chain, usdc = permitting, Chain(permitting.devnet), permitting.token("USDC")
+    vault = next(each for each in client.devnet.chains["devnet"].vaults if each.id == "steady-usdc").address
+    path = f"/v2/vaults/31337:{vault}"
+    body = {"action": "deposit", "asset": usdc, "amount": str(10**9), "address": USER}
+    quote = await client.ask(f"{path}/quote", body)
+    body["quoteId"] = quote["quoteId"]
+    offering = await client.ask(f"{path}/action", {**body, **OFFER})
+    assert kinds(offering) == ["approval", "deposit"]
+    (offer,) = offering["permitOffers"]
+    answer = await client.api.post(f"{path}/action", {**body, "permits": [signed(offer)]})
+    action = contract.check("createVaultAction", answer)
+    assert kinds(action) == ["permit", "deposit"]
+    await client.carry_out(quote, action)
+    assert chain.allowance(usdc, vault) == 0
+    assert chain.call(usdc, "nonces(address)", USER) == 1
+
+
+@pytest.mark.slow
+async def test_a_transfer_to_another_network_by_a_permit_is_executed_and_arrives(permitting, contract):
+    client, chain, usdc = permitting, Chain(permitting.devnet), permitting.token("USDC")
+    body = {"fromChain": "devnet", "toChain": "devnet-l2", "fromToken": usdc, "address": USER}
+    body |= {"toToken": client.token("USDC", "devnet-l2"), "amount": str(10**9), "toAddress": OTHER}
+    quote = await client.ask("/v2/bridges/quote", body)
+    path = f"/v2/bridges/{quote['quoteId']}/action"
+    offering = await client.ask(path, OFFER)
+    assert kinds(offering) == ["approval", "transfer"]
+    (offer,) = offering["permitOffers"]
+    action = contract.check("createBridgeAction", await client.api.post(path, {"permits": [signed(offer)]}))
+    assert kinds(action) == ["permit", "transfer"]
+    far, (arriving,) = client.token("USDC", "devnet-l2"), quote["outputs"]
+    before, had = await asyncio.to_thread(far_balance, client.devnet, far), await client.balances([usdc])
+    await client.send(*action["transactions"])
+    assert had[usdc] - (await client.balances([usdc]))[usdc] == 10**9
+    assert chain.allowance(usdc, offer["permit"]["spender"]) == 0
+    assert chain.call(usdc, "nonces(address)", USER) == 1
+    async with asyncio.timeout(90):
+        while await asyncio.to_thread(far_balance, client.devnet, far) == before:
+            await asyncio.sleep(0.05)
+    assert await asyncio.to_thread(far_balance, client.devnet, far) - before == int(arriving["amount"])
+
+
+def far_balance(devnet, token):
+    with devnet.rpc("devnet-l2") as rpc:
+        call = {"to": token, "data": "0x" + encode_call("balanceOf(address)", [OTHER]).hex()}
+        return int(rpc("eth_call", call, "latest"), 16)

@@ -7,16 +7,23 @@ There is one record for two readers. A recording (``[server] capture``) shows it
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar, Token
 from dataclasses import dataclass, field
 from types import TracebackType
+from typing import Any
 
 from quoteway.errors import Reason
 
 MOST_SPANS = 2_000
 """How many spans of one request are kept."""
+MOST_ADOPTED = 200
+"""How many spans of one call another process may tell of."""
+_WORD = re.compile(r"[a-z][a-z0-9_]{0,31}", re.ASCII)
+_NAME = re.compile(r"[ -~]{1,100}", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -132,3 +139,38 @@ def span(kind: str, name: str, outcome: str | None = None) -> AbstractContextMan
     if trace is None or trace.is_over or len(trace.spans) >= MOST_SPANS:
         return _UNKEPT
     return _Kept(trace, kind, name, outcome)
+
+
+def told(trace: Trace) -> list[tuple[Any, ...]]:
+    """Returns the spans of a trace as another process of this machine takes them with ``adopt``."""
+    return [
+        (each.parent, each.kind, each.name, each.began_s, each.ended_s, each.outcome)
+        for each in trace.spans[:MOST_ADOPTED]
+    ]
+
+
+def adopt(rows: object) -> None:
+    """Adds spans that another process tells of to the current one. It is not believed: what is no span ends
+    the list, and times are within the current span and now, since both processes have one monotonic clock.
+    """
+    trace, place = _trace.get(), _place.get()
+    if trace is None or trace.is_over or not isinstance(rows, Sequence):
+        return
+    first, now_s = len(trace.spans), time.monotonic()
+    began_s = trace.began_s if place is None else trace.spans[place].began_s
+    for number, row in enumerate(rows[:MOST_ADOPTED]):
+        if len(trace.spans) >= MOST_SPANS or not isinstance(row, Sequence) or len(row) != 6:
+            return
+        parent, kind, name, began, ended, outcome = row
+        is_part = parent is None or (type(parent) is int and 0 <= parent < number)
+        times = (began,) if ended is None else (began, ended)
+        if not is_part or not all(type(each) in (int, float) and began_s <= each <= now_s for each in times):
+            return
+        if not (_is(_WORD, kind) and _is(_NAME, name) and (outcome is None or _is(_WORD, outcome))):
+            return
+        within = place if parent is None else first + parent
+        trace.spans.append(Span(within, kind, name, began, ended, outcome))
+
+
+def _is(pattern: re.Pattern[str], value: object) -> bool:
+    return isinstance(value, str) and pattern.fullmatch(value) is not None

@@ -9,6 +9,8 @@ from quoteway.models import IndexStatus, TransferRefund, TransferState
 
 HASH = "0x" + "ab" * 32
 FILL = "0x" + "cd" * 32
+BLOCK = {"blockNumber": "0x1", "blockHash": "0x" + "11" * 32}
+"""What the receipt of the payment says of its block, the newest of both networks."""
 OTHER_HASH = "0x" + "ef" * 32
 PENDING = TransferState("origin_pending", 7)
 CONFIRMED = TransferState("origin_confirmed", 7, 8)
@@ -84,6 +86,7 @@ class TransferPlace(Place):
     def __init__(self, *, has_index=True, has_bridge=True):
         super().__init__(head_poll_s=0.05)
         self.bridge, self.index = ScriptedBridge(), ScriptedIndex()
+        self.rpc.answers["eth_getTransactionReceipt"] = lambda params: BLOCK if params == [FILL] else None
         self._more = [*([self.bridge] if has_bridge else []), *([self.index] if has_index else [])]
 
     def plugins(self):

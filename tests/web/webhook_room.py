@@ -130,7 +130,7 @@ class Hooks:
 
 def section(port, **changes):
     """A section of the configuration that permits receivers on loopback."""
-    fast = {"first_retry_s": 0.05, "timeout_s": 2.0, "lease_s": 2.0}
+    fast = {"first_retry_s": 0.05, "timeout_s": 2.0, "lease_s": 2.0, "confirmations": 1}
     allowed = {"enabled": True, "ports": (port,), "private_networks": LOOPBACK}
     return WebhooksConfig(**(fast | allowed | changes))
 

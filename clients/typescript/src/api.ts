@@ -1015,7 +1015,7 @@ export interface paths {
         put?: never;
         /**
          * Send the states of a transfer or transaction to a URL
-         * @description Each state that `GET /v2/stream` tells of it is sent as a POST, signed as Standard Webhooks says, again until it is taken. The same request again is answered with the same registration. Needs an API key with a name; 503 `capability_disabled` where the deployment sends no webhooks. docs/how-to/receive-webhooks.md has more.
+         * @description Each state is sent as a POST, signed as Standard Webhooks says, again until it is taken: until its block has `confirmations`, also that its block is gone. The same request again is answered with the same registration. Needs an API key with a name; 503 `capability_disabled` where the deployment sends no webhooks. docs/how-to/receive-webhooks.md has more.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -4274,6 +4274,8 @@ export interface components {
              * @description Number of the block with the transaction. Null when it is in none
              */
             blockNumber: number | null;
+            /** @description Hash of that block. Null when it is in none */
+            blockHash: string | null;
             /**
              * Format: int64
              * @description Number of blocks from that block to the newest one, both included. Null when it is in none
@@ -4833,7 +4835,7 @@ export interface components {
             /** @description URL of the receiver */
             url: string;
             /**
-             * @description What is followed: a `transfer` until it has arrived or is refunded, a `transaction` into its block
+             * @description What is followed until it is final: a `transfer` to its arrival or refund, or a `transaction`
              * @enum {string}
              */
             kind: "transfer" | "transaction";
@@ -4841,13 +4843,18 @@ export interface components {
             txId: string;
             /** @description Hash of the broadcast transaction, 32 bytes as 0x hex */
             hash: string;
+            /**
+             * Format: int64
+             * @description Blocks, that of the transaction included, after which it is followed no more; the deployment's without it
+             */
+            confirmations?: number;
         };
         /** @description A registration as it is answered when it is made, with its secret. */
         RegisteredWebhook: {
             /** @description Id of the registration */
             webhookId: string;
             /**
-             * @description What is followed: a `transfer` to another network, or a `transaction` into its block
+             * @description What is followed: a `transfer` to another network, or a `transaction`
              * @enum {string}
              */
             kind: "transfer" | "transaction";
@@ -4879,6 +4886,11 @@ export interface components {
             dropped: number;
             /** @description Why the newest attempt failed: `timeout`, `connection`, `tls`, `redirect`, `not_allowed`, or `status` and a number. Null when it succeeded, and before the first */
             lastFailure: string | null;
+            /**
+             * Format: int64
+             * @description Blocks, that of the transaction included, after which it is followed no more
+             */
+            confirmations: number;
             /**
              * Format: int64
              * @description Time of the registration. Unix seconds
@@ -4897,7 +4909,7 @@ export interface components {
             /** @description Id of the registration */
             webhookId: string;
             /**
-             * @description What is followed: a `transfer` to another network, or a `transaction` into its block
+             * @description What is followed: a `transfer` to another network, or a `transaction`
              * @enum {string}
              */
             kind: "transfer" | "transaction";
@@ -4929,6 +4941,11 @@ export interface components {
             dropped: number;
             /** @description Why the newest attempt failed: `timeout`, `connection`, `tls`, `redirect`, `not_allowed`, or `status` and a number. Null when it succeeded, and before the first */
             lastFailure: string | null;
+            /**
+             * Format: int64
+             * @description Blocks, that of the transaction included, after which it is followed no more
+             */
+            confirmations: number;
             /**
              * Format: int64
              * @description Time of the registration. Unix seconds

@@ -44,6 +44,12 @@ class WebhooksConfig:
     give_up_s: int = setting(
         integer(1, 604_800), "Time for which an event is retried; then it is dropped.", 86_400
     )
+    confirmations: int = setting(
+        integer(1, 10_000),
+        "Blocks, that of the transaction included, after which it is followed no more, where a registration "
+        "names no number.",
+        64,
+    )
     kept_s: int = setting(
         integer(0, 604_800), "Time for which a registration is shown after its last event.", 3_600
     )

@@ -10,10 +10,13 @@ from typing import cast
 
 from quoteway import models
 from quoteway.config.model import Config
+from quoteway.config.run_folder import kept_policy
 from quoteway.engine.amounts_per_time import UNDECIDED, AmountsPerTime
 from quoteway.engine.audit_log import AuditError, AuditLog
 from quoteway.engine.held_amounts import HeldAmounts, StoreUnavailable
+from quoteway.engine.quote_tokens import TransactionCommitment
 from quoteway.engine.screening import Screening
+from quoteway.engine.settlement import Settlement
 from quoteway.errors import ConfigError, PolicyRefused, ProviderUnavailable, Reason
 from quoteway.guard.policy import decide
 from quoteway.guard.policy_amounts import charges_of
@@ -43,10 +46,12 @@ class Custody:
     def of(cls, config: Config, runtime: Runtime, registry: Registry) -> Custody:
         """Returns what a configuration asks for. Raises ``ConfigError`` for a file that cannot be used."""
         if config.policy_file is None:
+            if kept_policy() is not None:
+                raise ConfigError("policy.file is gone: reload the server, which follows a policy until then")
             if config.policy_audit is not None:
                 raise ConfigError("policy.audit is set without policy.file: name a policy, or unset it")
             return cls(None, runtime, registry)
-        policy = read_policy(config.policy_file)
+        policy = read_policy(config.policy_file, kept_policy())
         amounts = _amounts_of(config, policy, runtime)
         if config.policy_audit is None:
             return cls(policy, runtime, registry, None, amounts)
@@ -90,10 +95,24 @@ class Custody:
             raise refusal(violations) if is_decided else _undecided(violations)
         return replace(action, policy_digest=self.policy.digest)
 
-    async def tell(self, chain_id: int, found: Mapping[str, object], tx_hash: str) -> None:
-        """Notes a mined transaction that a caller reported, as the chain has it."""
-        if self.amounts is not None:
-            await self.amounts.tell(chain_id, found, tx_hash)
+    async def tell(
+        self,
+        commitment: TransactionCommitment,
+        found: Mapping[str, object],
+        tx_hash: str,
+        settled: Settlement,
+        *,
+        matches: bool,
+    ) -> None:
+        """Notes a mined transaction that a caller reported, as the chain has it. Raises nothing.
+
+        ``matches`` says whether it is the one that ``commitment`` is about.
+        """
+        if self.amounts is None:
+            return
+        await self.amounts.tell(commitment.chain_id, found, tx_hash)
+        if matches and settled.status == "confirmed":
+            await self.amounts.executed(commitment, tx_hash, settled.block_number)
 
     async def close(self) -> None:
         """Closes the connections to the store of amounts."""

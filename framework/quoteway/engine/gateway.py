@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from quoteway.config.model import Config
+from quoteway.config.run_folder import note_failure
 from quoteway.engine.action_signatures import ActionSigner
 from quoteway.engine.building import Building
 from quoteway.engine.competition import Competition
@@ -189,6 +190,7 @@ class Gateway:
                 self.load()
         except ConfigError as error:
             log.error("the configuration cannot be used: %s", error)
+            note_failure(error)
             return
         except Exception:
             log.exception("starting failed")

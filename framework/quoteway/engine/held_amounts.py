@@ -1,8 +1,8 @@
 """Amounts that count against limits over time, in the Valkey or Redis server that all replicas share.
 
-A counter is a hash of actions by id: what each takes, until when it counts, and a note of the caller. Amounts
-are integers of 84 digits: the scripts add them in groups of 7, since numbers in Lua are floats. All times are
-by the server's clock.
+A counter is a hash of actions by name: what each takes, until when it counts, and a note of the caller.
+Amounts are integers of 84 digits: the scripts add them in groups of 7, since numbers in Lua are floats. All
+times are by the server's clock.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Hold:
 class Held:
     """An action that counts. ``value`` is the whole entry, as ``release`` takes it."""
 
-    action_id: str
+    name: str
     amount: int
     note: bytes
     value: bytes
@@ -131,6 +131,27 @@ class HeldAmounts:
     if redis.call('hget', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
     return redis.call('hdel', KEYS[1], ARGV[1])
     """
+    _SHORTEN = """
+    local time = redis.call('time')
+    local its_end = time[1] * 1000 + math.floor(time[2] / 1000) + tonumber(ARGV[3])
+    local entry = redis.call('hget', KEYS[1], ARGV[1])
+    if entry ~= ARGV[2] or tonumber(string.sub(entry, 85, 98)) <= its_end then return 0 end
+    entry = string.sub(entry, 1, 84) .. string.format('%014d', its_end) .. string.sub(entry, 99)
+    redis.call('hset', KEYS[1], ARGV[1], entry)
+    return 1
+    """
+    _ADD = """
+    local time = redis.call('time')
+    local now = time[1] * 1000 + math.floor(time[2] / 1000)
+    local its_end = now + tonumber(ARGV[3])
+    local entry = redis.call('hget', KEYS[1], ARGV[1])
+    if its_end <= now or entry and tonumber(string.sub(entry, 85, 98)) >= its_end then return 0 end
+    redis.call('hset', KEYS[1], ARGV[1], ARGV[2] .. string.format('%014d', its_end))
+    if redis.call('pttl', KEYS[1]) < its_end - now then
+        redis.call('pexpire', KEYS[1], string.format('%.0f', its_end - now))
+    end
+    return 1
+    """
 
     def __init__(self, url: str, deployment: str, longest_s: int) -> None:
         try:
@@ -142,20 +163,22 @@ class HeldAmounts:
             ) from None
         self._hold: Any = self._client.register_script(self._HOLD)
         self._release: Any = self._client.register_script(self._RELEASE)
+        self._shorten: Any = self._client.register_script(self._SHORTEN)
+        self._add: Any = self._client.register_script(self._ADD)
         # One hash slot of a cluster: a script uses several keys.
         self._prefix = f"quoteway/policy/{{{deployment}}}/"
         self._longest_s = longest_s
         self._mark: int | None = None
         self._is_lost = False
 
-    async def hold(self, action_id: str, left_s: int, note: bytes, holds: Sequence[Hold]) -> Answer:
+    async def hold(self, name: str, left_s: int, note: bytes, holds: Sequence[Hold]) -> Answer:
         """Holds all amounts of an action, or none. Its end is ``left_s`` seconds from now.
 
         An action that is held already counts once: it keeps the greater amount, the later end and its first
         note.
         """
         keys = [self._prefix + "mark", *(f"{self._prefix}counter/{hold.counter}" for hold in holds)]
-        given: list[Any] = [action_id, left_s * 1_000, note, MOST_HELD]
+        given: list[Any] = [name, left_s * 1_000, note, MOST_HELD]
         for hold in holds:
             given += [_digits(hold.amount), _digits(hold.most), hold.window_s * 1_000]
         is_held, full, mark, now, *used = await self._asked(self._hold(keys, given))
@@ -173,7 +196,54 @@ class HeldAmounts:
     async def release(self, counter: str, held: Held) -> bool:
         """Removes an action that counts, unless its entry has changed. Returns whether it did."""
         keys = [f"{self._prefix}counter/{counter}"]
-        return bool(await self._asked(self._release(keys, [held.action_id, held.value])))
+        return bool(await self._asked(self._release(keys, [held.name, held.value])))
+
+    async def shorten(self, counter: str, held: Held, left_s: int) -> bool:
+        """Lets an action that counts do so for ``left_s`` seconds from now, if that is sooner than before.
+
+        Returns whether it did: not when its entry has changed.
+        """
+        keys = [f"{self._prefix}counter/{counter}"]
+        return bool(await self._asked(self._shorten(keys, [held.name, held.value, left_s * 1_000])))
+
+    async def add(self, name: str, left_s: int, hold: Hold) -> None:
+        """Counts what was taken already, whether it is within the limit or not, for ``left_s`` seconds."""
+        keys = [f"{self._prefix}counter/{hold.counter}"]
+        await self._asked(self._add(keys, [name, _digits(hold.amount), left_s * 1_000]))
+
+    async def claim(self, account: str, tx_hash: str, name: str, keep_s: int) -> bool:
+        """Returns whether a transaction of an account stands for an action: for the first that claims it."""
+        place = f"{self._prefix}claimed/{account}"
+
+        async def take() -> bool:
+            await self._client.hsetnx(place, tx_hash, name)
+            await self._client.expire(place, keep_s)
+            return bool((await self._client.hget(place, tx_hash)) == name.encode())
+
+        return bool(await self._asked(take()))
+
+    async def note(self, action_id: str, member: str, value: bytes, keep_s: int) -> Mapping[str, bytes]:
+        """Keeps one member of what is known of an action, and returns all of them."""
+        place = f"{self._prefix}issued/{action_id}"
+
+        async def write() -> Mapping[bytes, bytes]:
+            await self._client.hset(place, member, value)
+            await self._client.expire(place, keep_s)
+            found: Mapping[bytes, bytes] = await self._client.hgetall(place)
+            return found
+
+        found = await self._asked(write())
+        return {name.decode(): each for name, each in found.items()}
+
+    async def noted(self, action_id: str) -> Mapping[str, bytes]:
+        """Returns what is known of an action."""
+        found = await self._asked(self._client.hgetall(f"{self._prefix}issued/{action_id}"))
+        return {name.decode(): each for name, each in found.items()}
+
+    async def forget(self, action_id: str, members: Sequence[str]) -> None:
+        """Removes members of what is known of an action."""
+        if members:
+            await self._asked(self._client.hdel(f"{self._prefix}issued/{action_id}", *members))
 
     async def tell(self, account: str, nonce: int, tx_hash: str, keep_s: int) -> None:
         """Keeps the hash of a transaction of an account (chain id and address), by its nonce."""

@@ -18,6 +18,7 @@ from quoteway.engine.provider_sets import ProviderSet, limited_to, provider_set
 from quoteway.engine.quoting import QuoteAnswer
 from quoteway.engine.refreshing import Refreshing
 from quoteway.errors import FieldError, GatewayError, InvalidRequest, ProviderUnavailable, Reason
+from quoteway.telemetry.traces import Look, no_look
 
 log = logging.getLogger("quoteway.engine.requotes")
 
@@ -34,8 +35,11 @@ class Requotes:
     ``interval_s`` is the least time between two quotes of one request. ``count`` tells how many were made.
     """
 
-    def __init__(self, refreshing: Refreshing, heads: HeadWatch, interval_s: float) -> None:
+    def __init__(
+        self, refreshing: Refreshing, heads: HeadWatch, interval_s: float, look: Look = no_look
+    ) -> None:
         self._refreshing = refreshing
+        self._look = look
         self._heads = heads
         self._interval_s = interval_s
         self._turn = asyncio.Semaphore(AT_ONCE)
@@ -84,7 +88,7 @@ class Requotes:
         async with self._turn:
             self.count += 1
             try:
-                with limited_to(providers):
+                with limited_to(providers), self._look("quotes"):
                     return await self._refreshing.compare(sealed)
             except GatewayError as error:
                 return error

@@ -30,6 +30,7 @@ class Settlement:
 
     status: Literal["confirmed", "reverted", "unknown"]
     block_number: int
+    block_hash: str
     confirmations: int
     gas_used: int
     changes: tuple[AssetChange, ...] = ()
@@ -54,11 +55,11 @@ async def settlement(
     # Not cached: a reorganisation may have replaced the block.
     block = await chain.block(number, shared=False)
     if block.hash != receipt["blockHash"]:
-        return Settlement("unknown", number, 0, gas_used)
+        return Settlement("unknown", number, block.hash, 0, gas_used)
     head = await chain.head()
     confirmations = max(1, head.number - number + 1)
     if int(receipt["status"], 16) != 1:
-        return Settlement("reverted", number, confirmations, gas_used, native_known=True)
+        return Settlement("reverted", number, block.hash, confirmations, gas_used, native_known=True)
     logs = logs_of(receipt["logs"])
     transfers = list(trace_of([logs]).transfers)
     # From the receipt: the transaction may have been read while it was pending, without an index.
@@ -68,7 +69,8 @@ async def settlement(
     changes = _changes([*transfers, *(coins or ())], watched)
     native_known = coins is not None
     vs_quote_bps = _vs_quote(commitment.outputs, changes, native_known) if matches else None
-    return Settlement("confirmed", number, confirmations, gas_used, changes, native_known, vs_quote_bps)
+    place = number, block.hash, confirmations
+    return Settlement("confirmed", *place, gas_used, changes, native_known, vs_quote_bps)
 
 
 def _changes(transfers: Iterable[Transfer], accounts: set[Address]) -> tuple[AssetChange, ...]:

@@ -214,17 +214,24 @@ class Policy:
         return tuple(limit for rule in self.rules for limit in rule.amounts_per_time or ())
 
 
-def read_policy(path: Path) -> Policy:
-    """Reads a policy file. Raises ``ConfigError`` that names each wrong member and what is expected."""
+def read_policy(path: Path, copy: Path | None = None) -> Policy:
+    """Reads a policy file, or a ``copy`` of it. Raises ``ConfigError`` as ``parse_policy`` does."""
+    return parse_policy(read_policy_file(path if copy is None else copy), str(path))
+
+
+def read_policy_file(path: Path) -> bytes:
+    """Returns the content of a policy file. Raises ``ConfigError`` when it cannot be read."""
     try:
-        data = read_bounded(path, MAX_FILE_BYTES, "one policy file")
+        return read_bounded(path, MAX_FILE_BYTES, "one policy file")
     except UnreadableFile as error:
         raise ConfigError(f"policy.file: {error}") from None
-    return parse_policy(data, str(path))
 
 
 def parse_policy(data: bytes, source: str) -> Policy:
-    """Reads the content of a policy file; ``source`` says where it is from. Raises ``ConfigError``."""
+    """Reads the content of a policy file; ``source`` says where it is from.
+
+    Raises ``ConfigError`` that names each wrong member and what is expected.
+    """
     try:
         tree = tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:

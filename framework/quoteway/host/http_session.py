@@ -42,7 +42,7 @@ def open_session(
     if recorder is not None:
         middlewares = (_recording(recorder, networks),)
     elif timed:
-        middlewares = (_timing(networks),)
+        middlewares = (timing(networks),)
     return aiohttp.ClientSession(
         timeout=aiohttp.ClientTimeout(total=30),
         connector=connector or aiohttp.TCPConnector(limit=0),
@@ -62,7 +62,9 @@ def _is_node(url: str, networks: Iterable[Network]) -> bool:
     )
 
 
-def _timing(networks: Callable[[], Iterable[Network]]) -> aiohttp.ClientMiddlewareType:
+def timing(networks: Callable[[], Iterable[Network]]) -> aiohttp.ClientMiddlewareType:
+    """Makes each exchange a span, but those with nodes of ``networks``."""
+
     async def measure(
         request: aiohttp.ClientRequest, handler: aiohttp.ClientHandlerType
     ) -> aiohttp.ClientResponse:

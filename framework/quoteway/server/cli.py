@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from quoteway.config.run_folder import note_failure
 from quoteway.errors import ConfigError
 from quoteway.server.client_commands import client_command, client_commands
 from quoteway.server.deployment_commands import config, doctor
@@ -57,6 +58,7 @@ class PluginCommands(click.Group):
             return super().invoke(ctx)
         except ConfigError as error:
             click.echo(f"quoteway: {error}", err=True)
+            note_failure(error)
             ctx.exit(2)
 
 

@@ -14,11 +14,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Literal
 
 from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
+from quoteway.config.run_folder import RUN_POLICY, Reload, failure_of, keep_policy, write_reload
 from quoteway.errors import ConfigError
+from quoteway.guard.policy_file import parse_policy, read_policy_file
 from quoteway.server.serve import (
     READY_FILE,
     STOP_AT_EOF,
@@ -57,6 +59,8 @@ class _Worker:
     start_at: float = 0.0
     failures: int = 0
     starts: int = 0
+    policy: str | None = None
+    """The path of the copy of the policy that it follows, also when it is started again."""
 
 
 @dataclass(slots=True)
@@ -95,7 +99,8 @@ class Supervisor:
             tempfile.TemporaryDirectory(prefix="quoteway-run-") as folder,
         ):
             shared = self._shared_environment(port, folder)
-            self._workers = [_Worker(index) for index in range(self.config.server.workers)]
+            policy = _policy_copy(self.config, folder)
+            self._workers = [_Worker(index, policy=policy) for index in range(self.config.server.workers)]
             previous = {name: signal.signal(name, self._on_signal) for name in unignored(STOP_SIGNALS)}
             rolling: Iterator[None] | None = None
             try:
@@ -150,13 +155,14 @@ class Supervisor:
                     return UNUSABLE_CONFIG
                 self._note_death(worker, status, now)
             if now >= worker.start_at:
-                worker.process = self._start(worker.index, shared)
+                worker.process = self._start(worker.index, shared, worker.policy)
                 worker.started_at, worker.starts = now, worker.starts + 1
         return None if any(worker.failures < 5 for worker in self._workers) else 1
 
-    def _start(self, index: int, shared: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    def _start(self, index: int, shared: Mapping[str, str], policy: str | None) -> subprocess.Popen[bytes]:
+        environ = {**shared, "QUOTEWAY_WORKER": str(index), **({RUN_POLICY: policy} if policy else {})}
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
-            list(self.command), env={**shared, "QUOTEWAY_WORKER": str(index)}, stdin=self._lifeline
+            list(self.command), env=environ, stdin=self._lifeline
         )
         self._measured.append(process)
         return process
@@ -172,29 +178,37 @@ class Supervisor:
     def _roll(self, shared: Mapping[str, str]) -> Iterator[None]:
         """Replaces the workers by ones with the configuration as it is now. Yields while it waits.
 
-        A configuration that cannot be used, or with which a worker does not get ready, changes nothing.
+        A configuration or policy that cannot be used, or with which a worker does not get ready, changes
+        nothing. How it ended is told to the workers, whose operators see it.
         """
+        folder = shared[RUN_FOLDER]
         try:
             config = self._loaded()
+            policy = _policy_copy(config, folder)
         except ConfigError as error:
             log.error("the configuration is not reloaded, the old one stays in force: %s", error)
+            write_reload(folder, Reload(int(time.time()), "refused", str(error)))
             return
         log.info("reloading: %d workers are replaced, one after another", len(self._workers))
         for worker in self._workers:
-            new = self._start(worker.index, shared)
+            new = self._start(worker.index, shared, policy)
             self._replaced.append(new)
             started_at = time.monotonic()
-            ready = Path(shared[RUN_FOLDER]) / READY_FILE.format(pid=new.pid)
+            ready = Path(folder) / READY_FILE.format(pid=new.pid)
             most_s = config.plugins.startup_timeout_s + READY_WITHIN_S
             while not ready.exists():
                 if new.poll() is not None or time.monotonic() - started_at > most_s:
-                    log.error("reloading ended: new worker %d did not get ready: see above", worker.index)
+                    why = failure_of(folder, new.pid) or "see the log"
+                    log.error("reloading ended: new worker %d did not get ready: %s", worker.index, why)
                     new.terminate()
+                    outcome: Literal["refused", "incomplete"] = "incomplete" if worker.index else "refused"
+                    text = f"new worker {worker.index} did not get ready: {why}"
+                    write_reload(folder, Reload(int(time.time()), outcome, text))
                     return
                 yield
             self._replaced.remove(new)
             old, worker.process = worker.process, new
-            worker.started_at, worker.failures = started_at, 0
+            worker.started_at, worker.failures, worker.policy = started_at, 0, policy
             if old is not None:
                 self._replaced.append(old)
                 old.terminate()
@@ -202,6 +216,7 @@ class Supervisor:
                     yield
                 self._replaced.remove(old)
         self.config = config
+        write_reload(folder, Reload(int(time.time()), "reloaded"))
         log.info("reloaded")
 
     def _loaded(self) -> Config:
@@ -244,6 +259,18 @@ class Supervisor:
                     process.wait()
             time.sleep(0.02)
             running = [process for process in running if process.poll() is None]
+
+
+def _policy_copy(config: Config, folder: str) -> str | None:
+    """Keeps a copy of the policy, so that a worker that is started again follows the same; None without one.
+
+    Raises ``ConfigError`` for a policy that cannot be used.
+    """
+    if config.policy_file is None:
+        return None
+    content = read_policy_file(config.policy_file)
+    parse_policy(content, str(config.policy_file))
+    return keep_policy(folder, content)
 
 
 @contextlib.contextmanager

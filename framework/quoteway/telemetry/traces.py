@@ -7,24 +7,27 @@ its request is over; the SDK's queue and thread send it, so no request waits for
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import random
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
 from uuid import uuid4
 
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError, Reason
-from quoteway.spans import Span, Trace
-from quoteway.telemetry.tracing import parsed, span_id
+from quoteway.spans import Span, Trace, end_spans, keep_spans
+from quoteway.telemetry.tracing import parsed, span_id, traceparent
 
 if TYPE_CHECKING:
     from opentelemetry.sdk.trace import ReadableSpan
     from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
-    from opentelemetry.trace import SpanContext
+    from opentelemetry.trace import SpanContext, Status
 
 log = logging.getLogger("quoteway.telemetry.traces")
 
@@ -38,6 +41,25 @@ LOG_EVERY_S = 60.0
 """A collector that does not take spans is logged once in this time."""
 _CLIENTS = frozenset({"upstream", "exchange"})
 """Kinds of spans in which others are asked."""
+
+
+@dataclass(slots=True)
+class Message:
+    """How a message on a connection that lasts, or a look of a stream, ended: an ``outcome``, and the
+    ``reason`` of an error. What is no ``Reason`` is not sent.
+    """
+
+    outcome: str | None = None
+    reason: object = None
+
+
+Look: TypeAlias = Callable[[str], AbstractContextManager[Any]]
+"""Makes its block a trace of its own, of a look at a topic of streams."""
+
+
+def no_look(topic: str) -> AbstractContextManager[None]:
+    """See ``Look``: where no traces are sent."""
+    return contextlib.nullcontext()
 
 
 class Tracer:
@@ -133,8 +155,50 @@ class Tracer:
         ``route`` is a template, ``status`` None when the caller left. ``reason`` is that of an error; what is
         no ``Reason`` is left out.
         """
+        from opentelemetry.trace import Status, StatusCode
+
+        self._send(
+            trace,
+            f"{method} {route}",
+            _request_attributes(method, route, status, provider, reason),
+            Status(StatusCode.ERROR if (status or 0) >= 500 else StatusCode.UNSET),
+        )
+
+    @contextlib.contextmanager
+    def message(self, name: str, route: str, given: str | None = None) -> Iterator[Message]:
+        """Makes the block a trace of its own: an answer on a connection that lasts, or a look of a stream.
+
+        ``given`` is the ``traceparent`` with which the connection was opened.
+        """
+        from opentelemetry.trace import Status
+
+        context, trace = self.begin(given)
+        message, before = Message(), traceparent.set(context)
+        mark = None if trace is None else keep_spans(trace)
+        try:
+            yield message
+        except BaseException as error:
+            message.outcome = "given_up" if isinstance(error, asyncio.CancelledError) else "failed"
+            message.reason = getattr(error, "reason", None)
+            raise
+        finally:
+            traceparent.reset(before)
+            if trace is not None and mark is not None:
+                end_spans(trace, mark)
+                found = {"http.route": route, "quoteway.outcome": message.outcome}
+                found["quoteway.reason"] = (
+                    message.reason.value if isinstance(message.reason, Reason) else None
+                )
+                told = {name: value for name, value in found.items() if value is not None}
+                self._send(trace, f"{name} {route}", told, Status())
+
+    def look(self, topic: str) -> AbstractContextManager[Message]:
+        """Makes the block a trace of its own, of a look at a topic of streams."""
+        return self.message(f"STREAM {topic}", "/v2/stream")
+
+    def _send(self, trace: Trace, name: str, attributes: Mapping[str, str | int], status: Status) -> None:
         from opentelemetry.sdk.trace import ReadableSpan
-        from opentelemetry.trace import SpanKind, Status, StatusCode
+        from opentelemetry.trace import SpanKind
 
         assert trace.context is not None
         now_s, now_ns = time.monotonic(), time.time_ns()
@@ -145,12 +209,12 @@ class Tracer:
         of = _Contexts(trace.context)
         found = [
             ReadableSpan(
-                f"{method} {route}",
+                name,
                 of.at(None),
                 None if trace.parent is None else of.remote(trace.parent),
-                attributes=_request_attributes(method, route, status, provider, reason),
+                attributes=attributes,
                 kind=SpanKind.SERVER,
-                status=Status(StatusCode.ERROR if (status or 0) >= 500 else StatusCode.UNSET),
+                status=status,
                 start_time=at_ns(trace.began_s),
                 end_time=now_ns,
                 resource=self._resource,

@@ -13,7 +13,7 @@ from aiohttp import web
 from quoteway.engine.gateway import Gateway
 from quoteway.engine.joining import ROUTES
 from quoteway.host.plugins import core_version
-from quoteway.telemetry.traces import Tracer
+from quoteway.telemetry.traces import Tracer, no_look
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
 from quoteway.web.http.captures import add_captures
 from quoteway.web.http.health import health_routes, keep_state, keys_route, metrics_handler, root_handler
@@ -92,7 +92,9 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     gateway.lists.kinds = (pools.POOLS, vaults.VAULTS, ROUTES)
     app[RPC] = calls = RpcCalls(gateway)
     app.on_cleanup.append(lambda _: calls.close())
-    app[stream.STREAMS] = streams = stream.Streams(gateway, metrics.streams)
+    app[stream.STREAMS] = streams = stream.Streams(
+        gateway, metrics.streams, no_look if tracer is None else tracer.look
+    )
     if gateway.config.webhooks.enabled:
         app[webhooks.SERVICE] = service = webhooks.WebhookService(gateway, streams, metrics.webhooks)
         app.on_startup.append(service.start)
@@ -108,7 +110,7 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     body_limit = gateway.config.server.rpc_body_limit_bytes
     answer = functools.partial(rpc.answer_single, gateway, calls)
     middleware.light = LightPath(middleware, rpc.call_rpc, answer, body_limit=body_limit)
-    sockets = Sockets(gateway, metrics.sockets, calls)
+    sockets = Sockets(gateway, metrics.sockets, calls, tracer)
     middleware.sockets[sockets.serve] = "rpc"
     app.router.add_route("GET", SOCKET_PATH, sockets.serve)
     app.on_shutdown.append(sockets.stop)

@@ -36,8 +36,12 @@ AT_ONCE_PER_CALLER: Final = 4
 """How many requests of one caller are under way, so that one whose receivers are slow stops no other."""
 _RESTART_S: Final = 5.0
 _GONE: Final = 410
-_UNCOUNTED: Final = ("confirmations",)
-"""Members that change without news."""
+_UNCOUNTED: Final = ("confirmations", "blockHash")
+"""Members that change without news. That a block is another one is told by ``PLACE``."""
+PLACE: Final = "_place"
+FINAL: Final = "_final"
+"""What a follower is told of a state beside its members: the block that it is in, and whether it is the last
+one; None where that cannot be known."""
 
 
 class Follower(Protocol):
@@ -50,8 +54,11 @@ class Follower(Protocol):
         """The last state was told."""
 
 
-Follow: TypeAlias = Callable[[Registration, Follower], AbstractContextManager[None]]
-"""Tells a follower the present state and each later one, inside. Raises ``GatewayError``."""
+Block: TypeAlias = tuple[int, int, str]
+"""Chain id, number and hash."""
+Follow: TypeAlias = Callable[[Registration, Follower, "Block | None"], AbstractContextManager[None]]
+"""Tells a follower each state after the one in a block, which was told before, and without it the present
+state too, inside. Raises ``GatewayError``."""
 
 
 class Measures(Protocol):
@@ -194,7 +201,7 @@ class _Watch:
         with contextlib.ExitStack() as stack:
             if progress.done_at is None:
                 try:
-                    stack.enter_context(self._all.follow(self._registration, self))
+                    stack.enter_context(self._all.follow(self._registration, self, progress.place))
                 except NotFound:  # the transaction id has expired
                     self._is_over = True
                 await self._send_all(progress)
@@ -224,17 +231,20 @@ class _Watch:
                 await self._attempt(progress, progress.pending[0])
 
     def _add(self, progress: Progress, state: bytes) -> bool:
-        """Makes an event of a state. Returns False when the one before was the same."""
+        """Makes an event of a state that has news. Returns whether there is anything to keep."""
         data: dict[str, Any] = orjson.loads(state)
+        place, final = data.pop(PLACE, None), data.pop(FINAL, None)
         news = {name: value for name, value in data.items() if name not in _UNCOUNTED}
-        digest = hashlib.sha256(orjson.dumps(news)).hexdigest()
-        if digest == progress.told:
-            return False
+        digest = hashlib.sha256(orjson.dumps([news, final] if final else news)).hexdigest()
+        before, progress.place = progress.place, None if place is None else tuple(place)
+        is_gone = before is not None and progress.place != before
+        if digest == progress.told and not is_gone:
+            return progress.place != before
         now, registration = self._all.clock(), self._registration
         progress.told = digest
         progress.sequence += 1
         made = f"{registration.webhook_id}/{registration.nonce}/{progress.sequence}"
-        body = _body(registration, data, now)
+        body = _body(registration, data, now, {"reorganized": is_gone, "final": final})
         message_id = "msg_" + hashlib.sha256(made.encode()).hexdigest()[:32]
         progress.pending.append(Event(message_id, body, now, now))
         return True
@@ -302,13 +312,16 @@ class _Watch:
             await self._all.registrations.delete(self._registration.webhook_id)
 
 
-def _body(registration: Registration, data: Mapping[str, Any], now: float) -> str:
+def _body(
+    registration: Registration, data: Mapping[str, Any], now: float, flags: Mapping[str, bool | None]
+) -> str:
     """Returns the JSON of an event."""
     at = datetime.datetime.fromtimestamp(int(now), datetime.UTC).isoformat().replace("+00:00", "Z")
     event = {
         "type": f"{registration.kind}.{data.get('status')}",
         "timestamp": at,
         "webhookId": registration.webhook_id,
+        **flags,
         "data": data,
     }
     body = orjson.dumps(event)

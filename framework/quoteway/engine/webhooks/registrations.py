@@ -26,7 +26,8 @@ MOST_PENDING: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class Registration:
-    """What a caller has registered: events of a transfer or transaction go to ``url``.
+    """What a caller has registered: events of a transfer or transaction go to ``url``, the last one when its
+    block has so many ``confirmations``.
 
     ``nonce`` and ``key_id``, a key of the ring, give its secret. Times are Unix seconds; it sees no new state
     after ``expires_at``.
@@ -42,6 +43,7 @@ class Registration:
     key_id: str
     created_at: int
     expires_at: int
+    confirmations: int = 64
 
     @property
     def progress_id(self) -> str:
@@ -62,9 +64,11 @@ class Event:
 
 @dataclass(slots=True)
 class Progress:
-    """How far a registration has been sent. ``told`` is the digest of the newest state that has an event."""
+    """How far a registration has been sent. ``told`` is the digest of the newest state that has an event, and
+    ``place`` the block that it was in: chain id, number and hash."""
 
     told: str = ""
+    place: tuple[int, int, str] | None = None
     sequence: int = 0
     delivered: int = 0
     dropped: int = 0
@@ -88,7 +92,8 @@ class Progress:
         """Reads a value of the store. Members that a later version added are left out."""
         members = orjson.loads(value)
         events = [Event(**_known(Event, each)) for each in members.pop("pending")]
-        return cls(**_known(cls, members), pending=events)
+        place = members.pop("place", None)
+        return cls(**_known(cls, members), place=None if place is None else tuple(place), pending=events)
 
 
 def _known(kind: type[Any], members: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,9 +106,10 @@ def prefix_of(caller: str) -> str:
     return f"wh_{hashlib.sha256(caller.encode()).hexdigest()[:16]}_"
 
 
-def id_of(caller: str, kind: Kind, tx_id: str, hash_: str, url: str) -> str:
+def id_of(caller: str, kind: Kind, tx_id: str, hash_: str, url: str, confirmations: int | None = None) -> str:
     """Returns the id of a registration: the same one for the same request, which may come twice."""
-    asked = "\0".join((kind, tx_id, hash_, url)).encode()
+    named = () if confirmations is None else (str(confirmations),)
+    asked = "\0".join((kind, tx_id, hash_, url, *named)).encode()
     return prefix_of(caller) + hashlib.sha256(asked).hexdigest()[:24]
 
 

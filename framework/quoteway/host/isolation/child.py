@@ -31,6 +31,7 @@ from quoteway.errors import ConfigError, GatewayError
 from quoteway.evm.calls.registry import CallRegistry, digest_of
 from quoteway.evm.chain import RpcChain
 from quoteway.hookspecs import ENTRY_POINT_GROUP
+from quoteway.host.http_session import timing
 from quoteway.host.isolation.descriptions import Description, described
 from quoteway.host.isolation.link import Link
 from quoteway.host.isolation.process import OUT_OF_MEMORY
@@ -41,6 +42,7 @@ from quoteway.host.states import PluginEntry
 from quoteway.models import Address, Block, Capability, Price, SimulationUnsupported, Token
 from quoteway.networks import Network, Networks
 from quoteway.providers import Provider
+from quoteway.spans import Trace, end_spans, keep_spans, told
 
 log = logging.getLogger("quoteway.host.isolation")
 
@@ -146,6 +148,7 @@ class Child:
     link: Link = field(init=False)
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     _clock_ahead_s: float = 0.0
+    _is_timed: bool = False
     _runtime: Runtime = field(init=False)
     _registry: Registry = field(init=False)
     _entry: PluginEntry = field(init=False)
@@ -180,7 +183,7 @@ class Child:
         """Loads the plugin. Returns its hooks, or the reason and detail why it is not enabled."""
         name, sys.pycache_prefix = setup["plugin"], setup["pycache_prefix"]
         logging.getLogger().setLevel(setup["log_level"])
-        self._clock_ahead_s = setup["now"] - time.time()
+        self._clock_ahead_s, self._is_timed = setup["now"] - time.time(), setup["timed"]
         config = Config(
             server=replace(ServerConfig(), workers=setup["workers"]),
             quotes=replace(QuotesConfig(), action_deadline_s=setup["action_deadline_s"]),
@@ -240,7 +243,10 @@ class Child:
         import aiohttp
 
         self._runtime.session = await self._lifespan.enter_async_context(
-            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=30))
+            aiohttp.ClientSession(
+                timeout=aiohttp.ClientTimeout(total=30),
+                middlewares=(timing(lambda: self._runtime.networks),) if self._is_timed else (),
+            )
         )
         for _, manager in self._registry.plugins.ask("quoteway_lifespan"):
             await self._lifespan.enter_async_context(manager)
@@ -266,11 +272,20 @@ class Child:
         arguments: Sequence[Any],
         named: Mapping[str, Any],
         left_s: float | None,
+        is_traced: bool,
     ) -> Any:
         if left_s is not None:
             ends_at_s.set(asyncio.get_running_loop().time() + left_s)
         provider = self._providers[capability, provider_id]
-        return await getattr(provider, method)(*arguments, **named)
+        if not is_traced:
+            return await getattr(provider, method)(*arguments, **named)
+        trace = Trace()
+        mark = keep_spans(trace)
+        try:
+            return await getattr(provider, method)(*arguments, **named)
+        finally:
+            end_spans(trace, mark)
+            self.link.tell_spans(told(trace))
 
     def _changed(self) -> list[Description]:
         """Returns the descriptions of the providers that have changed since the last time."""

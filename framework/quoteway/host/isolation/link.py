@@ -1,7 +1,8 @@
 """One end of the socket between the server and an isolated plugin: requests, answers and cancellations.
 
 A frame is its length (4 bytes, big-endian) and one encoded tuple: ``("ask", id, verb, arguments, about)``,
-``("answer", id, value)``, ``("raise", id, error)``, ``("cancel", id)`` or ``("log", name, level, text)``.
+``("answer", id, value)``, ``("raise", id, error)``, ``("cancel", id)``, ``("log", name, level, text)`` or
+``("spans", id, rows)``, the spans of the work on a request, before its answer.
 ``about`` is the id of the request of the other end that the sender works on: what the plugin reads for a
 quote is read in that quote's context, at its block.
 """
@@ -13,13 +14,14 @@ import contextvars
 import itertools
 import socket
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any, cast
 
 from quoteway.errors import Reason, UpstreamError
 from quoteway.host.isolation.codec import Uncodable, decode, encode
+from quoteway.spans import adopt
 
 MAX_FRAME_BYTES = 16 * 1024 * 1024
 """Longest message. A list of ten thousand pools has about five megabytes."""
@@ -136,6 +138,11 @@ class Link(asyncio.Protocol):
         if not self._over and self._transport is not None and not self._is_choked():
             self._transport.write(frame(("log", name, level, text)))
 
+    def tell_spans(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Sends the spans of the request that the current task works on; drops them as ``tell`` does."""
+        if rows and not self._over and self._transport is not None and not self._is_choked():
+            self._transport.write(frame(("spans", self._working_on.get(), rows)))
+
     def close(self, reason: str = "closed") -> None:
         """Ends the connection, and every request on both ends."""
         if self._over:
@@ -231,6 +238,11 @@ class Link(asyncio.Protocol):
             task = self._serving.get(rest[0])
             if task is not None:
                 task.cancel()
+        elif kind == "spans":
+            request, rows = rest
+            about = self._asked.get(request)
+            if about is not None:
+                about.context.copy().run(adopt, rows)
         elif kind == "log":
             self.told(*rest)
         else:

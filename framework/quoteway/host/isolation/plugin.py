@@ -27,6 +27,7 @@ from quoteway.host.states import NotEnabled, PluginEntry, State
 from quoteway.models import Capability
 from quoteway.plugin_store import STORE_METHODS, PluginStore
 from quoteway.providers import Provider
+from quoteway.spans import current_place
 
 log = logging.getLogger("quoteway.host.isolation")
 
@@ -40,12 +41,8 @@ STOP_S = 3.0
 _MAX_READ_S = 60.0
 MAX_RECORDS_PER_S = 200
 """Most log records of a plugin in a second. Further ones are dropped."""
-_NOT_CROSSING = (
-    "quoteway_routes",
-    "quoteway_site",
-    "quoteway_commands",
-    "quoteway_observe",
-    "quoteway_event_sources",
+_NOT_CROSSING = tuple(
+    f"quoteway_{hook}" for hook in ("routes", "site", "commands", "observe", "event_sources")
 )
 
 
@@ -127,6 +124,7 @@ class IsolatedPlugin:
             "embedded": config.embedded,
             "path": None if config.path is None else str(config.path),
             "worker": config.worker,
+            "timed": config.traces.url is not None,
             "pycache_prefix": sys.pycache_prefix,
         }
 
@@ -344,7 +342,7 @@ class IsolatedPlugin:
         if self._link is None:
             raise gone()
         called = provider.capability.value, provider.id, method, arguments, named
-        return await self._link.ask("call", *called, seconds_left())
+        return await self._link.ask("call", *called, seconds_left(), current_place() is not None)
 
     async def _serve(self, verb: str, arguments: tuple[Any, ...]) -> Any:
         """Answers the plugin: what its context gives it of the server."""

@@ -15,6 +15,7 @@ from quoteway.engine.quoting import QuoteAnswer
 from quoteway.engine.requotes import AnswerOrError, Requotes
 from quoteway.errors import GatewayError, Reason
 from quoteway.networks import Network
+from quoteway.telemetry.traces import Look, no_look
 from quoteway.web.http.middleware import new_request_id
 from quoteway.web.resources.live_topics import Key, Publish, Source, Telling, cause_of
 from quoteway.web.resources.swaps import SWAPS
@@ -48,10 +49,10 @@ def change_of(sealed: models.SealedQuote, answer: AnswerOrError) -> str:
 class LiveSources:
     """Makes the sources of one gateway. The streams of a process share what they read."""
 
-    def __init__(self, gateway: Gateway, config: StreamConfig) -> None:
+    def __init__(self, gateway: Gateway, config: StreamConfig, look: Look = no_look) -> None:
         self._gateway = gateway
         self._heads = HeadWatch(gateway.runtime)
-        self.requotes = Requotes(gateway.refreshing, self._heads, config.quote_interval_s)
+        self.requotes = Requotes(gateway.refreshing, self._heads, config.quote_interval_s, look)
 
     def head(self, key: Key, network: Network) -> Source:
         """Tells each newest block of a network. Raises ``ProviderUnavailable`` when it is not served."""

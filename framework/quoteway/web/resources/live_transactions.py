@@ -15,6 +15,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.engine.newest import Newest
 from quoteway.errors import GatewayError, NotFound, Reason
 from quoteway.networks import Network
+from quoteway.telemetry.traces import Look, no_look
 from quoteway.web.http.fields import HexField, Member, Text
 from quoteway.web.http.schema import refuse
 from quoteway.web.resources.index_status import index_statuses, indexes
@@ -64,8 +65,9 @@ class SentField(Member[SentTransaction]):
 class TransactionSources:
     """Makes the sources of followed transactions and transfers. Each is looked up by one for all."""
 
-    def __init__(self, gateway: Gateway, config: StreamConfig) -> None:
+    def __init__(self, gateway: Gateway, config: StreamConfig, look: Look = no_look) -> None:
         self._gateway = gateway
+        self._look = look
         self._interval_s = config.transaction_interval_s
         self._turn = asyncio.Semaphore(AT_ONCE)
 
@@ -74,7 +76,7 @@ class TransactionSources:
         commitment = self._gateway.quote_tokens.open_transaction(sent.tx_id)
         self._gateway.runtime.chain(commitment.chain_id)
         read = partial(report_on, self._gateway, sent.tx_id, sent.hash)
-        return partial(self._follow, key, "transaction", read, _is_in_block)
+        return partial(self._follow, key, "transaction", read, is_in_block)
 
     def transfer(self, key: Key, sent: SentTransaction) -> Source:
         """Tells where a transfer is, until it has arrived or is refunded.
@@ -84,7 +86,7 @@ class TransactionSources:
         commitment = self._gateway.quote_tokens.open_transaction(sent.tx_id)
         bridges_from(self._gateway, commitment.chain_id)
         read = partial(where_is, self._gateway, sent.tx_id, sent.hash)
-        return partial(self._follow, key, "transfer", read, _is_over)
+        return partial(self._follow, key, "transfer", read, is_over)
 
     async def _follow(
         self,
@@ -99,7 +101,8 @@ class TransactionSources:
         while True:
             try:
                 async with self._turn:
-                    state = await read()
+                    with self._look(f"{name}s"):
+                        state = await read()
             except GatewayError as error:
                 telling.fail(error)
                 if isinstance(error, NotFound) and error.reason is Reason.QUOTE_EXPIRED:
@@ -115,11 +118,13 @@ class TransactionSources:
             await asyncio.sleep(min(pause_s, MOST_INTERVALS * self._interval_s))
 
 
-def _is_in_block(report: Wire) -> bool:
+def is_in_block(report: Wire) -> bool:
+    """Returns whether a transaction is in a block."""
     return report["status"] in ("confirmed", "reverted")
 
 
-def _is_over(tracked: Wire) -> bool:
+def is_over(tracked: Wire) -> bool:
+    """Returns whether a transfer has arrived or is refunded."""
     # A fill or a refund is known a moment before the transaction that makes it.
     has_hash = {"filled": "fillHash", "refunded": "refundHash"}.get(tracked["status"])
     return has_hash is not None and tracked[has_hash] is not None
@@ -128,8 +133,9 @@ def _is_over(tracked: Wire) -> bool:
 class IndexSources:
     """Makes the sources of the progress of indexes. All networks share what is read."""
 
-    def __init__(self, gateway: Gateway, config: StreamConfig) -> None:
+    def __init__(self, gateway: Gateway, config: StreamConfig, look: Look = no_look) -> None:
         self._gateway = gateway
+        self._look = look
         self._interval_s = config.index_interval_s
         self._rows: Newest[IndexRows] = Newest("stream: indexes", self._read)
 
@@ -157,7 +163,9 @@ class IndexSources:
     async def _read(self) -> AsyncIterator[IndexRows]:
         while True:
             try:
-                yield await index_statuses(self._gateway)
+                with self._look("index"):
+                    rows = await index_statuses(self._gateway)
+                yield rows
             except GatewayError as error:
                 yield error
             await asyncio.sleep(self._interval_s)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from dataclasses import asdict
 from functools import partial
 from typing import Any, Final
 
@@ -17,6 +18,7 @@ import orjson
 from aiohttp import web
 
 from quoteway.config.loading import redacted
+from quoteway.config.run_folder import read_reload
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason
 from quoteway.host.plugins import core_version
@@ -109,6 +111,7 @@ async def _state(gateway: Gateway, started_at: float) -> Wire:
         state.network.slug: {**state_wire(state), "chainId": state.network.chain_id, "headAt": state.head_at}
         for state in found.states
     }
+    policy, reload = gateway.building.custody.policy, read_reload()
     return {
         **_place(gateway),
         "version": core_version(),
@@ -116,6 +119,8 @@ async def _state(gateway: Gateway, started_at: float) -> Wire:
         "startedAt": int(started_at),
         "ready": not found.reasons,
         "notReady": found.reasons,
+        "policy": None if policy is None else policy.digest,
+        "reload": None if reload is None else asdict(reload),
         "networks": networks,
         "providers": await provider_rows(gateway),
         "upstreams": await _upstreams(gateway),

@@ -16,6 +16,7 @@ from quoteway.engine.provider_sets import provider_set
 from quoteway.errors import FieldError, ProviderUnavailable, RateLimited, Reason
 from quoteway.models import Capability, SealedQuote
 from quoteway.networks import Network, Networks
+from quoteway.telemetry.traces import Look, no_look
 from quoteway.web.http import fields
 from quoteway.web.http.event_stream import Event, EventQueue, EventStream
 from quoteway.web.http.operation import CALLER, KEY, NO_STORE, Call, get
@@ -130,14 +131,15 @@ def end_of(reason: str) -> Event:
 class Streams:
     """All streams of this process, with their limits."""
 
-    def __init__(self, gateway: Gateway, metrics: StreamMetrics) -> None:
+    def __init__(self, gateway: Gateway, metrics: StreamMetrics, look: Look = no_look) -> None:
         self._gateway = gateway
+        self.look = look
         self.metrics = metrics
         self._config = gateway.config.stream
         self.topics = Topics(metrics)
-        self.sources = LiveSources(gateway, self._config)
-        self.transactions = TransactionSources(gateway, self._config)
-        self.indexes = IndexSources(gateway, self._config)
+        self.sources = LiveSources(gateway, self._config, look)
+        self.transactions = TransactionSources(gateway, self._config, look)
+        self.indexes = IndexSources(gateway, self._config, look)
         self._open: set[LiveStream] = set()
         self._callers: Counter[str] = Counter()
         self._followed: Counter[tuple[str, str]] = Counter()

@@ -264,7 +264,9 @@ async def report_on(gateway: Gateway, tx_id: str, hash_: bytes) -> Wire:
             known = None if settled.status == "unknown" else settled
             if known is not None and chain.network.chain_id == commitment.chain_id:
                 gateway.fills.reported(commitment, tx_hash, known, matches=not differences)
-                await gateway.building.custody.tell(commitment.chain_id, found, tx_hash)
+                await gateway.building.custody.tell(
+                    commitment, found, tx_hash, known, matches=not differences
+                )
             report = replace(report, status=settled.status, settled=known)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
         raise UpstreamError(

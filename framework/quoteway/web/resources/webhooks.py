@@ -13,7 +13,7 @@ from aiohttp import web
 
 from quoteway.config.webhooks import LIFETIME_S
 from quoteway.engine.gateway import Gateway
-from quoteway.engine.webhooks.dispatching import Dispatcher, Follower
+from quoteway.engine.webhooks.dispatching import Block, Dispatcher, Follower
 from quoteway.engine.webhooks.receivers import MAX_URL_CHARS, Receivers
 from quoteway.engine.webhooks.registrations import Lease, Progress, Registration, Registrations, id_of
 from quoteway.engine.webhooks.signatures import shown_secret
@@ -24,6 +24,7 @@ from quoteway.web.http.event_stream import Event
 from quoteway.web.http.operation import KEY, Call, delete, get, post
 from quoteway.web.http.schema import RequestSchema, invalid
 from quoteway.web.http.webhook_metrics import WebhookMetrics
+from quoteway.web.resources.final_transactions import FinalSources, Place
 from quoteway.web.resources.live_topics import Key
 from quoteway.web.resources.live_transactions import SentTransaction
 from quoteway.web.resources.stream import Streams
@@ -36,7 +37,7 @@ KINDS: Final = ("transfer", "transaction")
 class WebhookBody(RequestSchema):
     url = fields.Text("URL of the receiver", max_length=MAX_URL_CHARS, required=True)
     kind = fields.Choice(
-        "What is followed: a `transfer` until it has arrived or is refunded, a `transaction` into its block",
+        "What is followed until it is final: a `transfer` to its arrival or refund, or a `transaction`",
         KINDS,
         required=True,
     )
@@ -44,6 +45,12 @@ class WebhookBody(RequestSchema):
         "`txId` of the step that the transaction carries out", max_length=4_096, required=True
     )
     hash = fields.HexField("Hash of the broadcast transaction, 32 bytes as 0x hex", 32, 32, required=True)
+    confirmations = fields.StrictInteger(
+        "Blocks, that of the transaction included, after which it is followed no more; the deployment's "
+        "without it",
+        1,
+        10_000,
+    )
 
 
 class _Listener:
@@ -70,6 +77,7 @@ class WebhookService:
         config, rows = gateway.config.webhooks, gateway.runtime.rows
         self._gateway = gateway
         self._streams = streams
+        self._sources = FinalSources(gateway, gateway.config.stream, streams.look)
         self.receivers = Receivers(config)
         self.registrations = Registrations(rows, total=config.total, per_key=config.per_key)
         keys = ApiKeys(gateway.config.auth)
@@ -103,10 +111,13 @@ class WebhookService:
         return key
 
     @contextlib.contextmanager
-    def follow(self, registration: Registration, follower: Follower) -> Iterator[None]:
+    def follow(self, registration: Registration, follower: Follower, told: Block | None) -> Iterator[None]:
         """See ``Follow``."""
         sent = SentTransaction(registration.tx_id, bytes.fromhex(registration.hash[2:]))
-        key, source = self._streams.topic_of(f"{registration.kind}s", sent)
+        known, confirmations = None if told is None else Place(*told), registration.confirmations
+        key = f"{registration.kind}s", f"{sent} until {confirmations} after {known and known.hash}"
+        make = self._sources.transfer if registration.kind == "transfer" else self._sources.transaction
+        source = make(key, sent, confirmations, known)
         topics, listener = self._streams.topics, _Listener(follower, registration.kind)
         topic = topics.join(key, source, listener)
         self._streams.reserved[key] += 1
@@ -145,9 +156,9 @@ class WebhookPath(RequestSchema):
     RegisteredWebhook,
     status=201,
     body=WebhookBody,
-    description="Each state that `GET /v2/stream` tells of it is sent as a POST, signed as "
-    "Standard Webhooks says, again until it is taken. The same request again is answered with the same "
-    f"registration. {_ABOUT}",
+    description="Each state is sent as a POST, signed as Standard Webhooks says, again until it is taken: "
+    "until its block has `confirmations`, also that its block is gone. The same request again is answered "
+    f"with the same registration. {_ABOUT}",
 )
 async def create_webhook(call: Call) -> Wire:
     service, caller = _service(call)
@@ -159,7 +170,8 @@ async def create_webhook(call: Call) -> Wire:
     if refusal is not None:
         raise invalid(FieldError("url", Reason.OUT_OF_RANGE, refusal))
     now, hash_ = int(gateway.runtime.clock()), "0x" + sent.hash.hex()
-    webhook_id = id_of(caller, body["kind"], sent.tx_id, hash_, body["url"])
+    confirmations = body.get("confirmations")
+    webhook_id = id_of(caller, body["kind"], sent.tx_id, hash_, body["url"], confirmations)
     nonce = secrets.token_hex(16)
     new = Registration(
         webhook_id=webhook_id,
@@ -172,6 +184,7 @@ async def create_webhook(call: Call) -> Wire:
         key_id=gateway.quote_tokens.derive("webhook")[0],
         created_at=now,
         expires_at=min(now + LIFETIME_S, commitment.expires_at),
+        confirmations=confirmations or gateway.config.webhooks.confirmations,
     )
     kept = await service.registrations.add(new, gateway.config.webhooks.most_age_s)
     try:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -13,6 +15,7 @@ from aiohttp import WSCloseCode, WSMsgType, web
 
 from quoteway.errors import GatewayError, MalformedRequest, RateLimited, Reason
 from quoteway.evm.chain import RpcChain
+from quoteway.telemetry.traces import Message
 from quoteway.web.http.limits import Counted
 from quoteway.web.http.socket_metrics import SocketMetrics
 from quoteway.web.rpc.answers import INVALID_REQUEST, RpcResponse, error_of, refusal_of, result_of
@@ -44,7 +47,10 @@ class SocketLimits:
 
 
 class Connection:
-    """Answers the calls of one WebSocket until either side closes it. ``run`` raises nothing."""
+    """Answers the calls of one WebSocket until either side closes it. ``run`` raises nothing.
+
+    ``traced`` makes each call a trace of its own; None: no traces are sent.
+    """
 
     def __init__(
         self,
@@ -57,8 +63,10 @@ class Connection:
         limits: SocketLimits,
         metrics: SocketMetrics,
         request_id: str,
+        traced: Callable[[], AbstractContextManager[Message]] | None = None,
     ) -> None:
         self._ws = ws
+        self._traced = traced
         self._transport = transport
         self._chain = chain
         self._feeds = feeds
@@ -214,6 +222,14 @@ class Connection:
         return b"[" + b",".join(filter(None, answers)) + b"]" if any(answers) else None
 
     async def _answer_one(self, call: RpcCall, begun: list[Subscription]) -> RpcResponse:
+        if self._traced is None:
+            return await self._answered(call, begun, None)
+        with self._traced() as message:
+            return await self._answered(call, begun, message)
+
+    async def _answered(
+        self, call: RpcCall, begun: list[Subscription], message: Message | None
+    ) -> RpcResponse:
         try:
             if call.method == "eth_subscribe":
                 return result_of(call.id, await self._subscribe(call.params, begun))
@@ -224,6 +240,8 @@ class Connection:
                 return result_of(call.id, found is not None)
             return await self._calls.answer(self._chain, call, self._request_id)
         except GatewayError as error:
+            if message is not None:
+                message.outcome, message.reason = "failed", error.reason
             return self._refusal(call.id, call.method, error)
 
     def _refusal(self, call_id: Any, method: str, error: GatewayError) -> RpcResponse:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
 from typing import Final
 
 from aiohttp import web
 
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import MalformedRequest, ProviderUnavailable, RateLimited, Reason
+from quoteway.telemetry.traces import Message, Tracer
 from quoteway.web.http.operation import CALLER, COUNTED, KEY, REQUEST_ID, require_ready
 from quoteway.web.http.origins import Origins, same_host
 from quoteway.web.http.socket_metrics import SocketMetrics
@@ -29,8 +33,11 @@ class OriginRefused(MalformedRequest, status=403):
 class Sockets:
     """All WebSocket connections of this process."""
 
-    def __init__(self, gateway: Gateway, metrics: SocketMetrics, calls: RpcCalls) -> None:
+    def __init__(
+        self, gateway: Gateway, metrics: SocketMetrics, calls: RpcCalls, tracer: Tracer | None = None
+    ) -> None:
         self._gateway = gateway
+        self._tracer = tracer
         self._metrics = metrics
         self._calls = calls
         self._config = gateway.config.sockets
@@ -79,6 +86,7 @@ class Sockets:
                 ),
                 self._metrics,
                 request_id,
+                self._traced(request.headers.get("traceparent")),
             )
             self._open.add(connection)
             self._metrics.opened()
@@ -97,6 +105,10 @@ class Sockets:
             if not self._callers[caller]:
                 del self._callers[caller]
         return ws
+
+    def _traced(self, given: str | None) -> Callable[[], AbstractContextManager[Message]] | None:
+        """Returns what makes each call a trace of its own; None where no traces are sent."""
+        return None if self._tracer is None else partial(self._tracer.message, "WS", PATH, given)
 
     def _check_origin(self, request: web.Request) -> None:
         """Refuses pages of other origins: browsers let every page open a WebSocket (RFC 6455, section 10.2).

@@ -72,6 +72,11 @@ class HashReport(Broadcast):
         lambda report: report.settled and report.settled.block_number,
         description="Number of the block with the transaction. Null when it is in none",
     )
+    block_hash = nullable(
+        fields.String,
+        lambda report: report.settled and report.settled.block_hash,
+        description="Hash of that block. Null when it is in none",
+    )
     confirmations = nullable(
         fields.Integer,
         lambda report: report.settled and report.settled.confirmations,

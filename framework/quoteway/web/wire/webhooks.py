@@ -15,7 +15,7 @@ class Webhook(View):
     kind = required(
         fields.String,
         enum=["transfer", "transaction"],
-        description="What is followed: a `transfer` to another network, or a `transaction` into its block",
+        description="What is followed: a `transfer` to another network, or a `transaction`",
     )
     tx_id = required(fields.String, description="`txId` of the step that the transaction carries out")
     hash = required(fields.String, description="Hash of the transaction")
@@ -35,6 +35,10 @@ class Webhook(View):
         fields.String,
         description="Why the newest attempt failed: `timeout`, `connection`, `tls`, `redirect`, "
         "`not_allowed`, or `status` and a number. Null when it succeeded, and before the first",
+    )
+    confirmations = required(
+        fields.Integer,
+        description="Blocks, that of the transaction included, after which it is followed no more",
     )
     created_at = required(text.UnixTime, description="Time of the registration")
     expires_at = required(

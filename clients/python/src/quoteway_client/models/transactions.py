@@ -75,6 +75,8 @@ class HashReport(Model, frozen=True, kw_only=True):
     """
     block_number: int | None
     """Number of the block with the transaction. Null when it is in none."""
+    block_hash: str | None
+    """Hash of that block. Null when it is in none."""
     confirmations: int | None
     """Number of blocks from that block to the newest one, both included. Null when it is in none."""
     realized: Realized | None

@@ -16,11 +16,15 @@ class WebhookBody(TypedDict, total=False):
     url: Required[str]
     """URL of the receiver."""
     kind: Required[Literal["transfer", "transaction"]]
-    """What is followed: a `transfer` until it has arrived or is refunded, a `transaction` into its block."""
+    """What is followed until it is final: a `transfer` to its arrival or refund, or a `transaction`."""
     tx_id: Required[str]
     """`txId` of the step that the transaction carries out."""
     hash: Required[str]
     """Hash of the broadcast transaction, 32 bytes as 0x hex."""
+    confirmations: int
+    """Blocks, that of the transaction included, after which it is followed no more; the deployment's
+    without it.
+    """
 
 
 class RegisteredWebhook(Model, frozen=True, kw_only=True):
@@ -29,7 +33,7 @@ class RegisteredWebhook(Model, frozen=True, kw_only=True):
     webhook_id: str
     """Id of the registration."""
     kind: str
-    """What is followed: a `transfer` to another network, or a `transaction` into its block."""
+    """What is followed: a `transfer` to another network, or a `transaction`."""
     tx_id: str
     """`txId` of the step that the transaction carries out."""
     hash: str
@@ -48,6 +52,8 @@ class RegisteredWebhook(Model, frozen=True, kw_only=True):
     """Why the newest attempt failed: `timeout`, `connection`, `tls`, `redirect`, `not_allowed`, or
     `status` and a number. Null when it succeeded, and before the first.
     """
+    confirmations: int
+    """Blocks, that of the transaction included, after which it is followed no more."""
     created_at: int
     """Time of the registration. Unix seconds."""
     expires_at: int
@@ -62,7 +68,7 @@ class Webhook(Model, frozen=True, kw_only=True):
     webhook_id: str
     """Id of the registration."""
     kind: str
-    """What is followed: a `transfer` to another network, or a `transaction` into its block."""
+    """What is followed: a `transfer` to another network, or a `transaction`."""
     tx_id: str
     """`txId` of the step that the transaction carries out."""
     hash: str
@@ -81,6 +87,8 @@ class Webhook(Model, frozen=True, kw_only=True):
     """Why the newest attempt failed: `timeout`, `connection`, `tls`, `redirect`, `not_allowed`, or
     `status` and a number. Null when it succeeded, and before the first.
     """
+    confirmations: int
+    """Blocks, that of the transaction included, after which it is followed no more."""
     created_at: int
     """Time of the registration. Unix seconds."""
     expires_at: int

@@ -15,10 +15,10 @@ from quoteway_client.resource import Awaited, Blocking, Resource, ResourceAsync
 def create_webhook(**body: Unpack[WebhookBody]) -> Call[RegisteredWebhook]:
     """Send the states of a transfer or transaction to a URL.
 
-    Each state that `GET /v2/stream` tells of it is sent as a POST, signed as Standard Webhooks says,
-    again until it is taken. The same request again is answered with the same registration. Needs an API
-    key with a name; 503 `capability_disabled` where the deployment sends no webhooks. docs/how-
-    to/receive-webhooks.md has more.
+    Each state is sent as a POST, signed as Standard Webhooks says, again until it is taken: until its
+    block has `confirmations`, also that its block is gone. The same request again is answered with the
+    same registration. Needs an API key with a name; 503 `capability_disabled` where the deployment
+    sends no webhooks. docs/how-to/receive-webhooks.md has more.
     """
     return Call("POST", "/v2/webhooks", RegisteredWebhook, body=body)
 
