@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import IO
 
 import aiohttp
 
@@ -40,18 +41,25 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _appended(log: Path | None) -> IO[bytes]:
+    return Path(log or os.devnull).open("ab")
+
+
 @contextlib.asynccontextmanager
 async def process(
-    *command: str, environ: Mapping[str, str] | None = None
+    *command: str, environ: Mapping[str, str] | None = None, log: Path | None = None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Runs a child during the block, in an empty directory without a configuration file."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Runs a child during the block, in an empty directory without a configuration file.
+
+    What it prints goes to the end of ``log``, or nowhere.
+    """
+    with tempfile.TemporaryDirectory() as folder, _appended(log) as output:
         child = await asyncio.create_subprocess_exec(
             *command,
             cwd=folder,
             env={**os.environ, **(environ or {})},
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
         )
         try:
             yield child

@@ -43,10 +43,10 @@ async def last_block(settings):
 
 def test_an_index_process_outlives_its_database(index, database, fresh_devnet):
     process, log, settings = index
-    for restart in (1, 2):
+    for failures in (2, 4):
         database.stop()
         # The first attempt to go on fails as well.
-        until(lambda: log.read_text().count(FAILED) >= 2 * restart or process.poll() is not None)
+        until(lambda most=failures: log.read_text().count(FAILED) >= most or process.poll() is not None)
         assert process.poll() is None, log.read_text()
         database.start()
         with fresh_devnet.rpc("devnet") as rpc:

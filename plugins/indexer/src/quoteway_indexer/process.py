@@ -149,7 +149,7 @@ class IndexProcess:
             await asyncio.sleep(min(_LONGEST_RETRY_S, 0.5 * 2 ** min(failures, 10)))
 
     async def _index_leased(self, chain: ChainIndex, once: bool) -> bool:
-        """Indexes while this process has the leases. Returns whether all is done; False when they are lost."""
+        """Indexes while this process has the leases. Returns whether all is done; else they are lost."""
         running = asyncio.create_task(self._index(chain, once))
         keeping = asyncio.create_task(self._keep_lease(chain))
         try:
