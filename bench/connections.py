@@ -110,15 +110,17 @@ async def asked_again(connections: Sequence[Connection]) -> Counter[str]:
 
 
 @contextlib.asynccontextmanager
-async def active(connections: Sequence[Connection]) -> AsyncIterator[Counter[str]]:
-    """Lets each connection send one request after the other. Gives the outcomes so far."""
+async def active(
+    connections: Sequence[Connection], *, think_s: tuple[float, float] = THINK_S
+) -> AsyncIterator[Counter[str]]:
+    """Lets each connection send one request after the other, with pauses. Gives the outcomes so far."""
     outcomes, stop = Counter[str](), asyncio.Event()
     chance = random.Random(1)  # noqa: S311 - not for secrets
 
     async def client(connection: Connection) -> None:
         for path in itertools.cycle(_PATHS):
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(stop.wait(), chance.uniform(*THINK_S))
+                await asyncio.wait_for(stop.wait(), chance.uniform(*think_s))
             if stop.is_set():
                 return
             try:
@@ -167,10 +169,10 @@ def place_of(url: str) -> tuple[str, int]:
 
 
 @contextlib.contextmanager
-def files(most: int | None) -> Iterator[None]:
-    """Lets this process, and those that it starts meanwhile, open so many files; None: as many as allowed."""
+def all_files() -> Iterator[None]:
+    """Lets this process, and those that it starts meanwhile, open as many files as the system allows."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most or before[1], before[1]))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (before[1], before[1]))
     try:
         yield
     finally:
@@ -178,7 +180,7 @@ def files(most: int | None) -> Iterator[None]:
 
 
 async def measure(report: Report, options: argparse.Namespace) -> None:
-    with files(None):
+    with all_files():
         for workers in (1, 2):
             await _measure(report, workers)
         await _too_many(report)
@@ -222,10 +224,7 @@ async def _measure(report: Report, workers: int) -> None:
 
 async def _too_many(report: Report) -> None:
     """Makes more connections than a gateway has room for, which closes those that have waited longest."""
-    stack = contextlib.AsyncExitStack()
-    async with stack:
-        with files(FEW_FILES):
-            url = await stack.enter_async_context(gateway())
+    async with gateway(most_files=FEW_FILES) as url:
         outcomes, quoted = await crowd(url, 2 * FEW_FILES)
     room = FEW_FILES * 3 // 4
     report.baseline(

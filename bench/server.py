@@ -79,11 +79,13 @@ async def gateway(
     node_url: str | None = None,
     *,
     environ: Mapping[str, str] | None = None,
+    most_files: int | None = None,
 ) -> AsyncIterator[str]:
     """Runs ``quoteway serve`` and yields its base URL when ready.
 
     It starts a devnet of its own. With ``chain_ports`` (by slug) it serves a devnet that runs already, and
-    reads the first chain at ``node_url``. ``environ`` adds settings.
+    reads the first chain at ``node_url``. ``environ`` adds settings. Each of its processes may open
+    ``most_files`` files.
     """
     port, ports = free_port(), chain_ports or {"devnet": free_port(), "devnet-l2": free_port()}
     settings = {
@@ -104,8 +106,10 @@ async def gateway(
             "QUOTEWAY_QUOTES__KEYS": '[{id = "bench", secret = {env = "BENCH_KEY"}}]',
             "BENCH_KEY": secrets.token_hex(32),
         }
-    command = str(Path(sys.executable).with_name("quoteway"))
-    async with process(command, "serve", environ={**settings, **(environ or {})}) as child:
+    command = [str(Path(sys.executable).with_name("quoteway")), "serve"]
+    if most_files is not None:
+        command = ["/bin/sh", "-c", f'ulimit -n {most_files} && exec "$@"', "sh", *command]
+    async with process(*command, environ={**settings, **(environ or {})}) as child:
         url = f"http://127.0.0.1:{port}"
         await wait_for(f"{url}/readyz", child)
         yield url

@@ -87,12 +87,11 @@ def _acting(kind: Callable[[str], Any], url: str, session: aiohttp.ClientSession
 
 @dataclass
 class NodeFaults:
-    """The faults of the three nodes of one network, in turns. ``together`` is how many have one at once."""
+    """The faults of the nodes of one network: of one node after the other, in turns."""
 
     nodes: Sequence[Any]
     url: str
-    names: Sequence[str]
-    together: int
+    turns: Sequence[Sequence[str]]
     said: str = ""
 
     async def run(self) -> None:
@@ -113,10 +112,7 @@ class NodeFaults:
         for node in self.nodes:
             node.behaviour = None
         given = []
-        for number in range(1 + turn % self.together):
-            name = self.names[(turn + 2 * number) % len(self.names)]
-            if not name:
-                continue
+        for number, name in enumerate(self.turns[turn % len(self.turns)]):
             at = (turn + number) % len(self.nodes)
             known = NODE_FAULTS.get(name)
             self.nodes[at].behaviour = known or _acting(actors[name], self.url, session)

@@ -25,13 +25,21 @@ from bench.soak_faults import NodeFaults, Outages, geth_like, in_turns
 WORKERS: Final = 2
 NODES: Final = 3
 """Of each network."""
-FAULTS: Final[Mapping[str, tuple[tuple[str, ...], int]]] = {
-    "devnet": (("slow 2 s", "hang", "reset", "429", "lagging"), 2),
-    "devnet-l2": (("lying", "", "", "hang", "slow 2 s", "forked", "", "", "429", "lagging", "reset"), 1),
+FAULTS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "devnet": (
+        *(("slow 2 s",), ("hang", "429"), ("reset", "slow 2 s"), ("lagging",)),
+        *(("429", "reset"), ("hang",), ("slow 2 s", "hang"), ("reset", "429"), ("429",)),
+    ),
+    "devnet-l2": (
+        *(("lying",), (), (), ("hang",), ("slow 2 s",), ("429",)),
+        *(("forked",), (), (), ("lagging",), ("reset",)),
+    ),
 }
-"""The faults by network in turns, and how many nodes have one at once. The second network has ``quorum = 2``,
-without which no lie of a node's state is found. A node that lied is out of use until 20 answers, one a
-second, agree with the others: for two turns no other one has a fault.
+"""The faults of each turn by network. At least one node is well, and of the second network two, which has
+``quorum = 2``: without a quorum no lie of a node's state is found.
+
+A node lags alone: of two that are left, one of which lags, nobody can tell which is right. A node that lied
+is out of use until 20 answers, one a second, agree with the others: for two turns no other one has a fault.
 """
 _PLUGINS: Final = (
     *("devnet", "rpc", "router", "uniswap", "erc4626", "managedvault", "tokenlist", "indexer"),
@@ -114,7 +122,7 @@ def _configuration(
 rpc = {json.dumps([{"url": node.address, "name": str(at)} for at, node in enumerate(given.nodes, 1)])}
 block_time_s = {BLOCK_S}
 head_poll_s = {BLOCK_S / 2}
-quorum = {2 if "lying" in given.names else 1}
+quorum = {2 if ("lying",) in given.turns else 1}
 """.replace('"url":', "url =").replace('"name":', "name =")
         for slug, given in faults.items()
     )
@@ -146,11 +154,13 @@ l2_port = {ports["devnet-l2"]}
 attempt_timeout_s = 5
 total_timeout_s = 30
 cache_store = {{ env = "SOAK_CACHE" }}
+# Full before memory is compared: what grows after that is no cache.
+cache_bytes = 4194304
 [plugin.indexer]
 enabled = true
 store = "postgres"
 url = {{ env = "SOAK_DATABASE" }}
-cache_mb = 32
+cache_mb = 2
 transfers = "all"
 finality_blocks = 32
 {networks}"""
@@ -222,7 +232,7 @@ async def _together(work: Sequence[Any]) -> AsyncIterator[None]:
 
 async def _faulty_nodes(stack: contextlib.AsyncExitStack, slug: str, url: str) -> NodeFaults:
     nodes = [await stack.enter_async_context(geth_like(url).running()) for _ in range(NODES)]
-    return NodeFaults(nodes, url, *FAULTS[slug])
+    return NodeFaults(nodes, url, FAULTS[slug])
 
 
 class _SharedServer:
