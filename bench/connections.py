@@ -31,12 +31,13 @@ from bench.streams import worker_memory
 
 IDLE, ACTIVE = 5_000, 2_000
 AT_ONCE: Final = 50
+MOST_OPENED: Final = 1_536
 THINK_S: Final = (1.0, 3.0)
 PROBE_S: Final = 20.0
 MOST_IDLE_KIB: Final = 25
 MOST_HEALTH_MS: Final = 100
-FEW_FILES: Final = 256
-"""Files that a gateway may open where more connections are made than it has room for."""
+FEW_FILES: Final = 1_024
+"""Files that a process may open by default on Linux, where more connections are made than there is room for."""
 _ANSWER_S: Final = 60.0
 _PATHS: Final = ("/v2/networks", "/v2/tokens?network=devnet&limit=10", "/v2/providers", "/healthz")
 
@@ -74,9 +75,11 @@ class Connection:
 
 
 @contextlib.asynccontextmanager
-async def opened(host: str, port: int, count: int) -> AsyncIterator[list[Connection]]:
+async def opened(
+    host: str, port: int, count: int, *, at_once: int = AT_ONCE
+) -> AsyncIterator[list[Connection]]:
     """Opens connections that each have had an answer."""
-    turn, found = asyncio.Semaphore(AT_ONCE), list[Connection]()
+    turn, found = asyncio.Semaphore(at_once), list[Connection]()
 
     async def open_one() -> None:
         async with turn:
@@ -225,10 +228,10 @@ async def _measure(report: Report, workers: int) -> None:
 async def _too_many(report: Report) -> None:
     """Makes more connections than a gateway has room for, which closes those that have waited longest."""
     async with gateway(most_files=FEW_FILES) as url:
-        outcomes, quoted = await crowd(url, 2 * FEW_FILES)
+        outcomes, quoted = await crowd(url, MOST_OPENED)
     room = FEW_FILES * 3 // 4
     report.baseline(
-        f"{2 * FEW_FILES} connections to a gateway that may open {FEW_FILES} files", _shown(outcomes)
+        f"{MOST_OPENED} connections to a gateway that may open {FEW_FILES} files", _shown(outcomes)
     )
     report.at_least("of these, answered in the end: places", outcomes["200"], room - 8, digits=0)
     odd = outcomes.total() - outcomes["200"] - outcomes["closed"]
@@ -243,11 +246,12 @@ def _shown(outcomes: Counter[str]) -> str:
 async def crowd(url: str, count: int) -> tuple[Counter[str], Counter[str]]:
     """Opens connections, quotes beside them, and asks on each again.
 
-    Returns the outcomes of both: a quote is ``quoted`` or ``failed``.
+    Returns the outcomes of both: a quote is ``quoted`` or ``failed``. One is opened after the other: each has
+    had its answer, and waits, when it has to go for a new one.
     """
     host, port = place_of(url)
     quoted = Counter[str]()
-    async with opened(host, port, count) as connections, aiohttp.ClientSession() as session:
+    async with opened(host, port, count, at_once=1) as connections, aiohttp.ClientSession() as session:
         for number in range(10):
             request = session.post(f"{url}/v2/swaps/quote", json=_quote_request(number))
             async with request as answer:

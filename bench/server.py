@@ -94,6 +94,8 @@ async def gateway(
         **{f"QUOTEWAY_LIMITS__{group}": "9999999/minute" for group in ("QUOTES", "CATALOG", "RPC")},
         "QUOTEWAY_PLUGIN__DEVNET__PORT": str(ports["devnet"]),
         "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(ports["devnet-l2"]),
+        # By default the one after, which an outgoing connection may have.
+        "QUOTEWAY_PLUGIN__DEVNET__RELAYER_PORT": str(free_port()),
     }
     if node_url is not None:
         # A configured network makes it a deployment, which needs a signing key.

@@ -5,11 +5,10 @@ import pytest
 for plugin in ("devnet", "uniswap"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
-from bench.connections import active, all_files, asked_again, crowd, opened, place_of  # noqa: E402
+from bench.connections import FEW_FILES, MOST_OPENED, active, all_files, asked_again, crowd, opened, place_of  # noqa: E402
 from bench.server import gateway  # noqa: E402
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
-FEW_FILES = 256
 
 
 async def test_connections_that_wait_and_ask_lose_nothing():
@@ -27,7 +26,7 @@ async def test_connections_that_wait_and_ask_lose_nothing():
 async def test_more_connections_than_files_close_those_that_waited_longest():
     with all_files():
         async with gateway(most_files=FEW_FILES) as url:
-            outcomes, quoted = await crowd(url, 2 * FEW_FILES)
+            outcomes, quoted = await crowd(url, MOST_OPENED)
             assert quoted == {"quoted": 10}, "files are left for what the gateway itself opens"
             assert outcomes.keys() == {"200", "closed"}
             room = FEW_FILES * 3 // 4
