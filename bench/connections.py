@@ -37,7 +37,7 @@ PROBE_S: Final = 20.0
 MOST_IDLE_KIB: Final = 25
 MOST_HEALTH_MS: Final = 100
 FEW_FILES: Final = 1_024
-"""Files that a process may open by default on Linux, where more connections are made than there is room for."""
+"""Files that a process may open by default on Linux. More connections are made than there is room for."""
 _ANSWER_S: Final = 60.0
 _PATHS: Final = ("/v2/networks", "/v2/tokens?network=devnet&limit=10", "/v2/providers", "/healthz")
 

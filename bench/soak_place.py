@@ -107,6 +107,8 @@ def _children(pid: int) -> list[int]:
 
 def _usage(name: str, pid: int) -> Usage:
     status = Path(f"/proc/{pid}/status").read_text()
+    if "VmRSS:" not in status:
+        raise ProcessLookupError(f"process {pid} has ended")
     rss_kib = int(status.partition("VmRSS:")[2].split()[0])
     user, system = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11:13]
     cpu_s = (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
