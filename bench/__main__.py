@@ -15,6 +15,7 @@ from bench import (
     activity,
     catalog,
     checks,
+    connections,
     corruptions,
     exactness,
     faults,
@@ -40,6 +41,7 @@ from bench import (
     rounds,
     routing,
     rpc,
+    soak,
     speed,
     startup,
     streams,
@@ -84,6 +86,8 @@ ON_REQUEST = {
     "index-series": index_series.measure,
     "index-kills": index_kills.measure,
     "ponder": ponder_peer.measure,
+    "soak": soak.measure,
+    "connections": connections.measure,
 }
 """Parts that run only when they are named: they take long."""
 
@@ -97,7 +101,8 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("cases", 100_000, "changed quotes and builds to give to the core"),
     ("trades", 20_000, "most swaps to replay"),
     ("lies", 10_000, "rounds of quote, action and execution behind faulty nodes"),
-    ("minutes", 6.0, "longest time of the replay"),
+    ("minutes", 6.0, "longest time of the replay, or time of the soak"),
+    ("rate", 10.0, "flows a second of the soak"),
     ("reorgs", 1000, "reorganisations with a crash of the index"),
     ("rows", 10_000_000, "swaps to load into an index"),
     ("kills", 200, "processes to kill while they write an index"),

@@ -52,7 +52,7 @@ RATE_TURNS: Final = 3
 _USDC: Final = "0xA0b86991c6218b36c1d19D4a2e9Eb0cE3606eB48"
 _SOLD: Final = "0x" + "51" * 20
 """An account that trades in each block, which anvil lets send without its key."""
-_VERSION: Final = "Geth/v1.16.0-stable"
+CLIENT_VERSION: Final = "Geth/v1.16.0-stable"
 """What the proxy says that the node is: answers of development nodes are not kept, since they change."""
 
 
@@ -81,7 +81,7 @@ class CountingNode:
         call = orjson.loads(body)
         method = call["method"]
         if method == "web3_clientVersion":
-            answer = orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": _VERSION})
+            answer = orjson.dumps({"jsonrpc": "2.0", "id": call["id"], "result": CLIENT_VERSION})
         else:
             answer = await self._sent(body)
         if method == "eth_getCode" and orjson.loads(answer).get("result") == "0x":

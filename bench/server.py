@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
+from typing import IO
 
 import aiohttp
 
@@ -40,18 +41,25 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
+def _appended(log: Path | None) -> IO[bytes]:
+    return Path(log or os.devnull).open("ab")
+
+
 @contextlib.asynccontextmanager
 async def process(
-    *command: str, environ: Mapping[str, str] | None = None
+    *command: str, environ: Mapping[str, str] | None = None, log: Path | None = None
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """Runs a child during the block, in an empty directory without a configuration file."""
-    with tempfile.TemporaryDirectory() as folder:
+    """Runs a child during the block, in an empty directory without a configuration file.
+
+    What it prints goes to the end of ``log``, or nowhere.
+    """
+    with tempfile.TemporaryDirectory() as folder, _appended(log) as output:
         child = await asyncio.create_subprocess_exec(
             *command,
             cwd=folder,
             env={**os.environ, **(environ or {})},
-            stdout=asyncio.subprocess.DEVNULL,
-            stderr=asyncio.subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
         )
         try:
             yield child
@@ -71,11 +79,13 @@ async def gateway(
     node_url: str | None = None,
     *,
     environ: Mapping[str, str] | None = None,
+    most_files: int | None = None,
 ) -> AsyncIterator[str]:
     """Runs ``quoteway serve`` and yields its base URL when ready.
 
     It starts a devnet of its own. With ``chain_ports`` (by slug) it serves a devnet that runs already, and
-    reads the first chain at ``node_url``. ``environ`` adds settings.
+    reads the first chain at ``node_url``. ``environ`` adds settings. Each of its processes may open
+    ``most_files`` files.
     """
     port, ports = free_port(), chain_ports or {"devnet": free_port(), "devnet-l2": free_port()}
     settings = {
@@ -84,6 +94,8 @@ async def gateway(
         **{f"QUOTEWAY_LIMITS__{group}": "9999999/minute" for group in ("QUOTES", "CATALOG", "RPC")},
         "QUOTEWAY_PLUGIN__DEVNET__PORT": str(ports["devnet"]),
         "QUOTEWAY_PLUGIN__DEVNET__L2_PORT": str(ports["devnet-l2"]),
+        # By default the one after, which an outgoing connection may have.
+        "QUOTEWAY_PLUGIN__DEVNET__RELAYER_PORT": str(free_port()),
     }
     if node_url is not None:
         # A configured network makes it a deployment, which needs a signing key.
@@ -96,8 +108,10 @@ async def gateway(
             "QUOTEWAY_QUOTES__KEYS": '[{id = "bench", secret = {env = "BENCH_KEY"}}]',
             "BENCH_KEY": secrets.token_hex(32),
         }
-    command = str(Path(sys.executable).with_name("quoteway"))
-    async with process(command, "serve", environ={**settings, **(environ or {})}) as child:
+    command = [str(Path(sys.executable).with_name("quoteway")), "serve"]
+    if most_files is not None:
+        command = ["/bin/sh", "-c", f'ulimit -n {most_files} && exec "$@"', "sh", *command]
+    async with process(*command, environ={**settings, **(environ or {})}) as child:
         url = f"http://127.0.0.1:{port}"
         await wait_for(f"{url}/readyz", child)
         yield url

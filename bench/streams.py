@@ -46,9 +46,9 @@ async def _measure(report: Report, session: aiohttp.ClientSession, url: str, nod
     bodies = await _requests(session, url)
     await _timed(session, url, bodies)  # warm
     quotes, checks = await _timed(session, url, bodies)
-    before = await _memory(session, url)
+    before = await worker_memory(session, url)
     async with _opened(url) as readers:
-        opened = await _memory(session, url)
+        opened = await worker_memory(session, url)
         quotes_now, checks_now = await _timed(session, url, bodies)
         spreads = [await _spread(session, node, readers) for _ in range(BLOCKS)]
     report.at_most(f"{named}: memory of each", (opened - before) / STREAMS / 1024, 40, "KiB")
@@ -77,7 +77,7 @@ async def _timed(
     return quotes, checks
 
 
-async def _memory(session: aiohttp.ClientSession, url: str) -> float:
+async def worker_memory(session: aiohttp.ClientSession, url: str) -> float:
     """Returns the resident memory of all workers in bytes, which some of them tell a moment later."""
     await asyncio.sleep(3.0)
     async with session.get(f"{url}/metrics") as answer:

@@ -88,3 +88,44 @@ def test_sigterm_ends_the_server_and_names_what_was_left(tmp_path, fault):
         process.wait()
     (line,) = [line for line in log.read_text().splitlines() if "ending the process" in line]
     assert named in line
+
+
+NESTED = """
+import asyncio, os, signal, sys
+from quoteway.server.stopping import Stopping
+
+nested = 0
+
+def interrupt(frame, event, arg):
+    # A second signal arrives at each line of what the first one runs.
+    global nested
+    caller = frame
+    while caller is not None and caller.f_code.co_name != "_on_signal":
+        caller = caller.f_back
+    if event == "line" and caller is not None and nested < 100:
+        nested += 1
+        signal.raise_signal(signal.SIGTERM)
+    return interrupt
+
+async def serve(stopping):
+    stopping.listen([signal.SIGTERM])
+    sys.settrace(interrupt)
+    signal.raise_signal(signal.SIGTERM)
+    await stopping.requested.wait()
+    await stopping.at_once.wait()
+    sys.settrace(None)
+    stopping.served()
+
+with Stopping(0.5) as stopping:
+    asyncio.run(serve(stopping))
+print("interrupted", nested)
+"""
+
+
+def test_a_signal_during_the_handling_of_another_does_not_hang_the_process():
+    """As when systemd signals a whole unit, and the supervisor its workers at the same moment."""
+    done = subprocess.run(
+        [sys.executable, "-c", NESTED], capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.removeprefix("interrupted ")) > 5

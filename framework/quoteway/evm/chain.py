@@ -176,6 +176,18 @@ class RpcChain:
         """Returns the newest block as soon as it is another than this one."""
         return await self._head.other_than(block_hash)
 
+    async def replacing(self, block: Block) -> Block | None:
+        """Returns the newest block when a reorganisation took ``block`` back, and None when it did not.
+
+        For a read at ``block`` that failed: some nodes keep nothing of blocks that were taken back.
+        """
+        try:
+            newest = await self.head(fresh=True)
+            there = newest if newest.number == block.number else await self.block(block.number, shared=False)
+        except UpstreamError:
+            return None
+        return None if there.hash == block.hash else newest
+
     @property
     def head_fails(self) -> bool:
         """Returns whether the last read of the head in the background failed."""

@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import logging
 import os
+import queue
 import signal
 import sys
 import threading
@@ -38,7 +39,10 @@ class Stopping:
         self.requested, self.at_once = asyncio.Event(), asyncio.Event()
         self._most_s = timeout_s + GRACE_S
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._begun, self._served, self._ended = (threading.Event() for _ in range(3))
+        # Not an event: setting it takes a lock, on which a signal that comes meanwhile would wait for ever.
+        self._begun: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._has_begun = False
+        self._served, self._ended = threading.Event(), threading.Event()
 
     def __enter__(self) -> Stopping:
         threading.Thread(target=self._watch, name="quoteway:stopping", daemon=True).start()
@@ -67,13 +71,14 @@ class Stopping:
         self._set(self.requested)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGINT or self._begun.is_set():
+        if number == signal.SIGINT or self._has_begun:
             self.request()
         else:
             self._set(self.requested)
 
     def _set(self, event: asyncio.Event) -> None:
-        self._begun.set()
+        self._has_begun = True
+        self._begun.put(None)
         assert self._loop is not None
         with contextlib.suppress(RuntimeError):  # the loop is closed: it stops already
             self._loop.call_soon_threadsafe(event.set)
@@ -83,7 +88,7 @@ class Stopping:
         self._served.set()
 
     def _watch(self) -> None:
-        self._begun.wait()
+        self._begun.get()
         if not self._served.wait(self._most_s):
             log.error("ending the process: it did not stop within %g s: %s", self._most_s, self._left())
             os._exit(1)

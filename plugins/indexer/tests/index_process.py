@@ -10,7 +10,7 @@ import time
 KEY = "31f0c1d5a7e94b2c8d6f7a1b3c5e9d0f2a4b6c8e0d1f3a5b7c9e2d4f6a8b0c1d"
 
 
-def configure(folder, devnet):
+def configure(folder, devnet, store='path = "index.duckdb"'):
     """Writes the configuration of a deployment that indexes the first chain of the devnet."""
     (folder / "quoteway.toml").write_text(
         f"""
@@ -23,7 +23,7 @@ def configure(folder, devnet):
         l2_port = {devnet.ports["devnet-l2"]}
         [plugin.indexer]
         enabled = true
-        path = "index.duckdb"
+        {store}
         networks = ["devnet"]
         """
     )

@@ -18,31 +18,71 @@ from quoteway import Secret
 _SETTINGS = ("listen_addresses=", "fsync=off", "max_connections=50", "unix_socket_permissions=0777")
 
 
+class PostgresServer:
+    """A server in a folder of its own, which is the host of its URLs: it listens at a Unix socket there."""
+
+    def __init__(self, *settings: str) -> None:
+        self._programs = _programs()
+        # PostgreSQL refuses to run as root.
+        self._user = "postgres" if os.getuid() == 0 else None
+        self.folder = Path(tempfile.mkdtemp(prefix="index-postgres-"))
+        self._runs = False
+        every = (*_SETTINGS, f"unix_socket_directories={self.folder}", *settings)
+        self._options = " ".join(f"-c {one}" for one in every)
+
+    def create(self) -> None:
+        """Makes the files of the server, which does not run yet."""
+        if self._user:
+            shutil.chown(self.folder, self._user)
+        self.folder.chmod(0o755)
+        initial = ["--auth=trust", "--username=index", "--no-sync", "--encoding=UTF8", "--locale=C"]
+        _run([self._programs / "initdb", *initial, f"--pgdata={self._data}"], self._user, self.folder)
+
+    def start(self) -> None:
+        """Returns when the server answers."""
+        log = f"--log={self.folder / 'log'}"
+        _run([*self._control, log, "start", "-o", self._options], self._user, self.folder)
+        self._runs = True
+
+    def stop(self) -> None:
+        """Ends the server and its connections at once, as a crash does; nothing when it does not run."""
+        if self._runs:
+            self._runs = False
+            _run([*self._control, "--mode=immediate", "stop"], self._user, self.folder)
+
+    def delete(self) -> None:
+        """Deletes the files of the server, which does not run any more."""
+        shutil.rmtree(self.folder)
+
+    @property
+    def _data(self) -> Path:
+        return self.folder / "data"
+
+    @property
+    def _control(self) -> list[str | Path]:
+        return [self._programs / "pg_ctl", f"--pgdata={self._data}", "--wait", "--silent"]
+
+
+@contextmanager
+def running_postgres(*settings: str) -> Iterator[PostgresServer]:
+    """Runs a server, which may be stopped and started meanwhile."""
+    server = PostgresServer(*settings)
+    try:
+        server.create()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+    finally:
+        server.delete()
+
+
 @contextmanager
 def postgres_server(*settings: str) -> Iterator[str]:
     """Runs a server. Yields the folder of its Unix socket, which is the host of its URLs."""
-    programs = _programs()
-    # PostgreSQL refuses to run as root.
-    user = "postgres" if os.getuid() == 0 else None
-    folder = Path(tempfile.mkdtemp(prefix="index-postgres-"))
-    data = folder / "data"
-    try:
-        if user:
-            shutil.chown(folder, user)
-        folder.chmod(0o755)
-        initial = ["--auth=trust", "--username=index", "--no-sync", "--encoding=UTF8", "--locale=C"]
-        _run([programs / "initdb", *initial, f"--pgdata={data}"], user, folder)
-        options = " ".join(
-            f"-c {one}" for one in (*_SETTINGS, f"unix_socket_directories={folder}", *settings)
-        )
-        control = [programs / "pg_ctl", f"--pgdata={data}", "--wait", "--silent"]
-        _run([*control, f"--log={folder / 'log'}", "start", "-o", options], user, folder)
-        try:
-            yield str(folder)
-        finally:
-            _run([*control, "--mode=immediate", "stop"], user, folder)
-    finally:
-        shutil.rmtree(folder)
+    with running_postgres(*settings) as server:
+        yield str(server.folder)
 
 
 def postgres_settings(folder: str, numbers: Iterator[int]) -> dict[str, Any]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import time
 
 import asyncpg
 import pytest
@@ -11,8 +13,13 @@ from postgres_server import postgres_settings
 from quoteway import UpstreamError
 from quoteway_indexer.store import Commit, Condition, Select, Span, StoreError
 from quoteway_indexer.stores import open_reader
+from quoteway_indexer.stores.postgres_reading import PostgresReader
+from quoteway_indexer.stores.postgres_schema import SCHEMA
 
 pytestmark = pytest.mark.services
+
+WHERE = Condition("chain_id", "=", CHAIN), Condition("pool", "=", POOL), Condition("hour", ">=", 0)
+HOURS = Select("pool_hour", ("hour", "swaps"), WHERE)
 
 
 @pytest.fixture
@@ -41,12 +48,29 @@ async def test_a_connection_that_was_lost_is_made_again(settings, store):
     await reader.close()
 
 
+async def test_reads_that_wait_for_a_connection_end_in_time_too(settings, store):
+    """There are eight connections, all of which a lock holds: nobody waits for more than one timeout."""
+    reader = PostgresReader(settings["url"].reveal(), timeout_s=2)
+    assert await reader.read(HOURS) == (0, [])
+    admin = await asyncpg.connect(settings["url"].reveal())
+    began = time.monotonic()
+    async with admin.transaction():
+        await admin.execute(f"LOCK TABLE {SCHEMA}.pool_hour IN ACCESS EXCLUSIVE MODE")
+        reads = [reader.read(HOURS) for _ in range(70)]
+        found = await asyncio.gather(*reads, return_exceptions=True)
+    took_s = time.monotonic() - began
+    assert [type(each) for each in found] == [UpstreamError] * 70
+    assert took_s < 14, "ten waits one after the other take 20 seconds"
+    assert await reader.read(HOURS) == (0, [])
+    await admin.close()
+    await reader.close()
+
+
 async def test_commits_whose_changes_are_not_known_are_seen_all_the_same(settings, store):
     from quoteway_indexer.stores.postgres import _CHANGES
 
     reader = open_reader(settings)
-    where = Condition("chain_id", "=", CHAIN), Condition("pool", "=", POOL), Condition("hour", ">=", 0)
-    query = Select("pool_hour", ("hour", "swaps"), where)
+    query = HOURS
 
     async def commit(swaps, after=None):
         store.commit(Commit(CHAIN, rollups={"pool_hour": [row("pool_hour", pool=POOL, hour=0, swaps=swaps)]}))

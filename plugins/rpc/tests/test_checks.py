@@ -133,6 +133,17 @@ async def test_a_wrong_answer_is_not_passed_on(gateway_of, case, caplog):
             await gateway_of(wrong).ask(method, *CALLS[method])
 
 
+async def test_a_node_that_contradicts_another_in_each_answer_is_named_once(gateway_of, caplog):
+    async with FakeNode(Node(MAIN, eth_getLogs=[])) as empty, FakeNode(Node(MAIN)) as good:
+        rpc = gateway_of(empty, good)
+        with caplog.at_level(logging.WARNING, "quoteway.plugin.rpc"):
+            for number in range(50, 60):
+                at = {"fromBlock": hex(number), "toBlock": hex(number)}
+                assert await rpc.ask("eth_getLogs", {**LOGS, **at}) == [MAIN.log(number)]
+        assert empty.methods.count("eth_getLogs") > 1
+        assert caplog.text.count("gave an answer that another contradicts: empty") == 1
+
+
 @pytest.mark.parametrize("case", WRONG_LOGS)
 @pytest.mark.parametrize("by", ["number", "hash"])
 async def test_logs_that_do_not_fit_to_the_filter(gateway_of, case, by):

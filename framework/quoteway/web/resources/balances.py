@@ -223,7 +223,13 @@ class _Reading:
         if not self.explicit:
             read = self.call.gateway.tokens.read_before(chain_id, tokens)
             known = {**read, **{token: known[token] for token in tokens if token in known}}
-        return await read_holdings(chain, wallet, tokens, known, block)
+        try:
+            return await read_holdings(chain, wallet, tokens, known, block)
+        except UpstreamError:
+            newest = await chain.replacing(block)
+            if newest is None:
+                raise
+            return await read_holdings(chain, wallet, tokens, known, newest)
 
     async def _valued(
         self,

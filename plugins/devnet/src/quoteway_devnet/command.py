@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import queue
 import signal
 import sys
 import threading
@@ -70,9 +71,9 @@ def devnet(
         ports = {DEVNET.slug: port or free_port(), DEVNET_L2.slug: l2_port or free_port()}
         own_port = ports[DEVNET_L2.slug] + 1 if relayer_port is None else relayer_port
         with Devnet.running(ports) as running, Relayer.running(running, own_port) as relayer:
-            ended = _on_signal()
+            ended = _ending()
             _describe(running, relayer)
-            ended.wait()
+            ended.get()
     except DevnetError as error:
         raise click.ClickException(str(error)) from None
     click.echo("Stopped.")
@@ -123,22 +124,25 @@ def _describe(running: "Devnet", relayer: "Relayer") -> None:
     click.echo("\nReady. Ctrl-C stops both.")
 
 
-def _on_signal() -> threading.Event:
-    """Return an event that is set by Ctrl-C, SIGTERM or, with QUOTEWAY_STOP_AT_EOF, the end of input."""
-    ended = threading.Event()
+def _ending() -> queue.SimpleQueue[None]:
+    """Returns what gives an item at Ctrl-C, SIGTERM or, with QUOTEWAY_STOP_AT_EOF, the end of input.
+
+    Not an event: to set one takes a lock, which a signal handler may find taken for ever.
+    """
+    ended: queue.SimpleQueue[None] = queue.SimpleQueue()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: ended.set())
+        signal.signal(number, lambda *_: ended.put(None))
     if "QUOTEWAY_STOP_AT_EOF" in os.environ:
         threading.Thread(target=_wait_for_eof, args=(ended,), daemon=True).start()
     return ended
 
 
-def _wait_for_eof(ended: threading.Event) -> None:
-    """Set the event when the process at the other end of standard input is gone, however it ended."""
+def _wait_for_eof(ended: queue.SimpleQueue[None]) -> None:
+    """Puts an item when the process at the other end of standard input is gone, however it ended."""
     with contextlib.suppress(OSError):
         while os.read(0, 4_096):
             pass
-    ended.set()
+    ended.put(None)
 
 
 @click.command()

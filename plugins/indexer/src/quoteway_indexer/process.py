@@ -66,7 +66,11 @@ class IndexProcess:
             with served(store, self._context.settings):
                 await self._run_all(once)
         finally:
-            await self._writer.release(self._holder)
+            try:
+                await self._writer.release(self._holder)
+            except StoreError as error:
+                text = "the leases stay until they expire, in %g s at most: %s"
+                self._log.warning(text, LEASE_S, error)
             await self._writer.close()
 
     async def _opened(self) -> Store:
@@ -124,30 +128,41 @@ class IndexProcess:
             await asyncio.wait(tasks)
 
     async def _run_chain(self, chain: ChainIndex, once: bool) -> None:
-        """Runs one chain; again after a failure, later each time."""
-        failures = 0
+        """Runs one chain; again after a failure, later each time, but soon after one that ran well before."""
+        failures, loop = 0, asyncio.get_running_loop()
         while True:
-            await self._leased(chain)
-            running = asyncio.create_task(self._index(chain, once))
-            keeping = asyncio.create_task(self._keep_lease(chain))
+            began = loop.time()
             try:
-                await asyncio.wait([running, keeping], return_when=asyncio.FIRST_COMPLETED)
-                if running.done():
-                    running.result()
+                # The store may fail here too: an index outlives its database.
+                await self._leased(chain)
+                if await self._index_leased(chain, once):
                     return
-                keeping.result()
-                failures = 0
             except StoreError as error:
-                failures += 1
                 self._log.error("%s: the index cannot be written: %s", chain.network.slug, error)
             except Exception:  # isolation border: one chain must not end the others
-                failures += 1
                 self._log.exception("%s: indexing failed", chain.network.slug)
-            finally:
-                for task in (running, keeping):
-                    task.cancel()
-                await asyncio.wait([running, keeping])
+            else:
+                failures = 0  # another process has the leases now
+                await asyncio.sleep(_BUSY_S)
+                continue
+            failures = 1 if loop.time() - began > _LONGEST_RETRY_S else failures + 1
             await asyncio.sleep(min(_LONGEST_RETRY_S, 0.5 * 2 ** min(failures, 10)))
+
+    async def _index_leased(self, chain: ChainIndex, once: bool) -> bool:
+        """Indexes while this process has the leases. Returns whether all is done; else they are lost."""
+        running = asyncio.create_task(self._index(chain, once))
+        keeping = asyncio.create_task(self._keep_lease(chain))
+        try:
+            await asyncio.wait([running, keeping], return_when=asyncio.FIRST_COMPLETED)
+            if running.done():
+                running.result()
+                return True
+            keeping.result()
+            return False
+        finally:
+            for task in (running, keeping):
+                task.cancel()
+            await asyncio.wait([running, keeping])
 
     async def _index(self, chain: ChainIndex, once: bool) -> None:
         await self._retention.begin(*self._kept(chain))

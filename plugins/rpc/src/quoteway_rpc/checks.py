@@ -28,6 +28,7 @@ from quoteway_rpc.upstream import Unusable, Upstream
 _TELL_HEADS = ("eth_blockNumber", "eth_getBlockByNumber")
 _MOST_WAIT_S = 3.0
 _MOST_CHECKED_BYTES = 1 << 20
+_TELL_AGAIN_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 0.5
 
 
@@ -59,6 +60,7 @@ class Checks:
         self._next = send
         self._heads = heads
         self._log = log
+        self._told: dict[tuple[str, ...], float] = {}
         for each in heads.values():
             for upstream in each.views:
                 upstream.inspect = functools.partial(self._inspect, each)
@@ -127,9 +129,15 @@ class Checks:
     def _report(self, heads: NetworkHeads, doubted: _Doubted, result: Any) -> None:
         for upstream, doubt, given in doubted.answers:
             if given is not result and given != result and doubt.kind in (AHEAD, EMPTY, CONFLICT):
-                told = upstream.label, heads.network.slug, doubt.kind
-                self._log.warning("%s of %s gave an answer that another contradicts: %s", *told)
+                self._tell(upstream.label, heads.network.slug, doubt.kind)
                 self._count("contradicted_answers", heads.network)
+
+    def _tell(self, *told: str) -> None:
+        """Logs what an endpoint does wrong, but not with each of its answers."""
+        now = asyncio.get_running_loop().time()
+        if now - self._told.get(told, -math.inf) >= _TELL_AGAIN_S:
+            self._told[told] = now
+            self._log.warning("%s of %s gave an answer that another contradicts: %s", *told)
 
     # --- when nobody confirmed ------------------------------------------------------------------------------
 

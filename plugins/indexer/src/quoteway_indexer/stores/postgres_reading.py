@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any, Final
 
 import asyncpg
@@ -47,8 +48,7 @@ class PostgresReader(ChangingReader):
                 revision = await connection.fetchval("SELECT number FROM revision")
                 return revision, await connection.fetch(wanted.text, *wanted.parameters)
 
-        async with self._reads:
-            revision, records = await self._read(work)
+        revision, records = await self._read(work, self._reads)
         return revision, wanted.rows_of(records)
 
     async def changes(self, mark: Mark) -> Changes:
@@ -88,11 +88,16 @@ class PostgresReader(ChangingReader):
     async def _rows(self, text: str, *values: Any) -> Any:
         return await self._read(lambda connection: connection.fetch(text, *values))
 
-    async def _read(self, work: Callable[[Any], Awaitable[Any]]) -> Any:
+    async def _read(
+        self, work: Callable[[Any], Awaitable[Any]], turn: AbstractAsyncContextManager[None] | None = None
+    ) -> Any:
         try:
-            async with asyncio.timeout(self._timeout_s):
-                async with (await self._connected()).acquire() as connection:
-                    return await work(connection)
+            async with (
+                asyncio.timeout(self._timeout_s),
+                turn or nullcontext(),
+                (await self._connected()).acquire() as connection,
+            ):
+                return await work(connection)
         except TimeoutError:
             raise UpstreamError(
                 f"The index did not answer within {self._timeout_s:g} seconds.",
@@ -108,7 +113,8 @@ class PostgresReader(ChangingReader):
             if self._pool is None:
                 self._pool = await asyncpg.create_pool(
                     self._url,
-                    min_size=1,
+                    # A pool that keeps one would try to connect, and log it, while the database is away.
+                    min_size=0,
                     max_size=_CONNECTIONS,
                     timeout=CONNECT_TIMEOUT_S,
                     server_settings=SETTINGS,
