@@ -13,7 +13,16 @@ import secrets
 from collections.abc import Callable
 from typing import Any, Final
 
-from quoteway.host.shared_server import MOST_VALUE_BYTES, SharedServer, Unreachable
+from quoteway.evm.head import current_request
+from quoteway.host.shared_server import (
+    MOST_STORED_BYTES,
+    MOST_VALUE_BYTES,
+    QUICK_PART,
+    RequestWaits,
+    SharedServer,
+    Unreachable,
+    Waits,
+)
 
 MARK_S: Final = 2.0
 """How long a mark lasts whose process ended, at least; each of the others waits for ``wait_s`` at most."""
@@ -21,7 +30,8 @@ _FIRST_PAUSE_S: Final = 0.004
 _LONGEST_PAUSE_S: Final = 0.05
 _MOST_WRITES: Final = 256
 _MARK: Final = b"?"
-_LOOK: Final = """
+_LOOK: Final = f"""
+if redis.call('strlen', KEYS[1]) > {MOST_STORED_BYTES} then return '' end
 local found = redis.call('get', KEYS[1])
 if found then return found end
 redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
@@ -47,28 +57,59 @@ class SharedAnswersOf:
 
     async def get(self, key: bytes) -> bytes | None:
         """Returns a value, or None; see ``SharedAnswers.get``."""
-        server, name = self._server, self._names + key
+        server, name, waits = self._server, self._names + key, self._waits()
         if server.rests:
             return None
-        ends_at, pause_s, has_waited = server.clock() + server.wait_s, _FIRST_PAUSE_S, False
-        while True:
-            try:
-                found = await self._look(name)
-            except Unreachable:
-                return None
-            if found is None or found == self._mark:
-                self._count("misses")
-                return None
-            if not isinstance(found, bytes) or not found.startswith(_MARK):
-                body = server.opened(name, found)
-                self._count("damaged" if body is None else "waited_hits" if has_waited else "hits")
-                return body
-            if server.clock() + pause_s > ends_at:
-                self._count("waited_in_vain")
-                return None
-            has_waited = True
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        pause_s, has_waited = _FIRST_PAUSE_S, False
+        for_others_s = waits.others.begin(server.clock())
+        ends_at = server.clock() + for_others_s
+        try:
+            while True:
+                try:
+                    found = await self._look_in_time(name, waits.server)
+                except Unreachable:
+                    return None
+                if found is None or found == self._mark:
+                    self._count("misses")
+                    return None
+                if not isinstance(found, bytes) or not found.startswith(_MARK):
+                    body = server.opened(name, found)
+                    self._count("damaged" if body is None else "waited_hits" if has_waited else "hits")
+                    return body
+                if server.clock() + pause_s > ends_at:
+                    self._count("waited_in_vain")
+                    return None
+                has_waited = True
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        finally:
+            waits.others.end(server.clock())
+
+    async def _look_in_time(self, name: bytes, waits: Waits) -> Any:
+        """Looks at the server, for as long as the request may wait for it in all. Raises ``Unreachable``."""
+        clock = self._server.clock
+        left_s = waits.begin(clock())
+        try:
+            if left_s <= 0:
+                raise Unreachable
+            async with asyncio.timeout(left_s):
+                return await self._look(name)
+        except TimeoutError as error:
+            if waits.times < QUICK_PART:  # a few answers took all the time: the server is slow
+                self._server.rest.failed(error)
+            raise Unreachable from None
+        finally:
+            waits.end(clock())
+
+    def _waits(self) -> RequestWaits:
+        request = current_request()
+        server = self._server
+        if request is None:
+            return RequestWaits(server)
+        found = server.waits.get(request)
+        if found is None:
+            found = server.waits[request] = RequestWaits(server)
+        return found
 
     def put(self, key: bytes, value: bytes, ttl_s: float) -> None:
         """Keeps a value in the background; see ``SharedAnswers.put``."""
@@ -115,14 +156,13 @@ class SharedAnswersOf:
 
     async def _ask(self, client: Any, names: list[bytes]) -> list[Any]:
         mark_ms = str(round(max(MARK_S, 2 * self._server.wait_s) * 1_000))
-        if len(names) == 1:
-            with contextlib.suppress(_response_error()):  # a value of another type
-                return [await client.eval(_LOOK, 1, names[0], self._mark, mark_ms)]
-            return [""]
         pipeline = client.pipeline(transaction=False)
         for name in names:
             pipeline.eval(_LOOK, 1, name, self._mark, mark_ms)
         found: list[Any] = await pipeline.execute(raise_on_error=False)
+        for value in found:
+            if isinstance(value, Exception) and "WRONGTYPE" not in str(value):
+                raise value
         return found
 
     def _write(self, name: bytes, value: bytes | None, ttl_ms: int) -> None:
@@ -142,8 +182,11 @@ class SharedAnswersOf:
                 if value is None:
                     pipeline.eval(_RELEASE, 1, name, self._mark)
                 else:
-                    pipeline.set(name, self._server.sealed(name, value), px=max(ttls_ms[name], 1))
-            await pipeline.execute(raise_on_error=False)
+                    ttl_ms = max(ttls_ms[name], 1)
+                    pipeline.set(name, self._server.sealed(name, value, ttl_ms / 1_000), px=ttl_ms)
+            for done in await pipeline.execute(raise_on_error=False):
+                if isinstance(done, Exception) and "WRONGTYPE" not in str(done):
+                    raise done
 
         with contextlib.suppress(Unreachable):
             await self._server.run(send)
@@ -154,9 +197,3 @@ class SharedAnswersOf:
         task = asyncio.create_task(work(), name=name, context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _response_error() -> type[Exception]:
-    from valkey.exceptions import ResponseError
-
-    return ResponseError
