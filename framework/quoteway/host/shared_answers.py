@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import contextvars
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from quoteway.evm.head import current_request
@@ -21,7 +21,6 @@ from quoteway.host.shared_server import (
     RequestWaits,
     SharedServer,
     Unreachable,
-    Waits,
 )
 
 MARK_S: Final = 2.0
@@ -51,13 +50,14 @@ class SharedAnswersOf:
         self._plugin = plugin
         self._mark = _MARK + secrets.token_bytes(12)
         self._looks: dict[bytes, asyncio.Future[Any]] = {}
+        self._wait_s: dict[bytes, float] = {}
         self._writes: dict[bytes, bytes | None] = {}
         self._ttls_ms: dict[bytes, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def get(self, key: bytes) -> bytes | None:
+    async def get(self, key: bytes, *, wait_s: float | None = None) -> bytes | None:
         """Returns a value, or None; see ``SharedAnswers.get``."""
-        server, name, waits = self._server, self._names + key, self._waits()
+        server, name, waits = self._server, self._names + key, self._waits(wait_s)
         if server.rests:
             return None
         pause_s, has_waited = _FIRST_PAUSE_S, False
@@ -66,7 +66,7 @@ class SharedAnswersOf:
         try:
             while True:
                 try:
-                    found = await self._look_in_time(name, waits.server)
+                    found = await self._look_in_time(name, waits)
                 except Unreachable:
                     return None
                 if found is None or found == self._mark:
@@ -85,15 +85,15 @@ class SharedAnswersOf:
         finally:
             waits.others.end(server.clock())
 
-    async def _look_in_time(self, name: bytes, waits: Waits) -> Any:
+    async def _look_in_time(self, name: bytes, of_request: RequestWaits) -> Any:
         """Looks at the server, for as long as the request may wait for it in all. Raises ``Unreachable``."""
-        clock = self._server.clock
+        clock, waits = self._server.clock, of_request.server
         left_s = waits.begin(clock())
         try:
             if left_s <= 0:
                 raise Unreachable
             async with asyncio.timeout(left_s):
-                return await self._look(name)
+                return await self._look(name, of_request.others.most_s)
         except TimeoutError as error:
             if waits.times < QUICK_PART:  # a few answers took all the time: the server is slow
                 self._server.rest.failed(error)
@@ -101,11 +101,11 @@ class SharedAnswersOf:
         finally:
             waits.end(clock())
 
-    def _waits(self) -> RequestWaits:
+    def _waits(self, wait_s: float | None) -> RequestWaits:
         request = current_request()
         server = self._server
         if request is None:
-            return RequestWaits(server)
+            return RequestWaits(server, wait_s)
         found = server.waits.get(request)
         if found is None:
             found = server.waits[request] = RequestWaits(server)
@@ -132,7 +132,8 @@ class SharedAnswersOf:
 
     # --- one round trip a turn ------------------------------------------------------------------------------
 
-    async def _look(self, name: bytes) -> Any:
+    async def _look(self, name: bytes, wait_s: float) -> Any:
+        self._wait_s[name] = max(wait_s, self._wait_s.get(name, 0.0))
         look = self._looks.get(name)
         if look is None:
             if not self._looks:
@@ -142,8 +143,11 @@ class SharedAnswersOf:
 
     async def _look_all(self) -> None:
         looks, self._looks = self._looks, {}
+        # For how long a mark lasts: at least as long as others wait for who has it.
+        waits_s, self._wait_s = self._wait_s, {}
+        marks_ms = {name: str(round(max(MARK_S, 2 * wait_s) * 1_000)) for name, wait_s in waits_s.items()}
         try:
-            found = await self._server.run(lambda client: self._ask(client, list(looks)))
+            found = await self._server.run(lambda client: self._ask(client, marks_ms))
         except BaseException as error:
             for look in looks.values():
                 look.set_exception(Unreachable())
@@ -154,10 +158,9 @@ class SharedAnswersOf:
         for look, value in zip(looks.values(), found, strict=True):
             look.set_result(value)
 
-    async def _ask(self, client: Any, names: list[bytes]) -> list[Any]:
-        mark_ms = str(round(max(MARK_S, 2 * self._server.wait_s) * 1_000))
+    async def _ask(self, client: Any, marks_ms: Mapping[bytes, str]) -> list[Any]:
         pipeline = client.pipeline(transaction=False)
-        for name in names:
+        for name, mark_ms in marks_ms.items():
             pipeline.eval(_LOOK, 1, name, self._mark, mark_ms)
         found: list[Any] = await pipeline.execute(raise_on_error=False)
         for value in found:

@@ -38,10 +38,10 @@ class Unreachable(Exception):  # noqa: N818 - an outcome that callers expect
 class Waits:
     """How long one request has waited for something, ``most_s`` at most. Waits at one time count once."""
 
-    __slots__ = ("_began_at", "_most_s", "_spent_s", "_waiting", "times")
+    __slots__ = ("_began_at", "_spent_s", "_waiting", "most_s", "times")
 
     def __init__(self, most_s: float) -> None:
-        self._most_s = most_s
+        self.most_s = most_s
         self._spent_s = self._began_at = 0.0
         self._waiting = self.times = 0
 
@@ -51,7 +51,7 @@ class Waits:
             self._began_at = now
             self.times += 1
         self._waiting += 1
-        return max(self._most_s - self._spent_s - (now - self._began_at), 0.0)
+        return max(self.most_s - self._spent_s - (now - self._began_at), 0.0)
 
     def end(self, now: float) -> None:
         """Notes the end of a wait that ``begin`` began."""
@@ -65,8 +65,9 @@ class RequestWaits:
 
     __slots__ = ("others", "server")
 
-    def __init__(self, server: SharedServer) -> None:
-        self.server, self.others = Waits(server.timeout_s), Waits(server.wait_s)
+    def __init__(self, server: SharedServer, wait_s: float | None = None) -> None:
+        self.server = Waits(server.timeout_s)
+        self.others = Waits(server.wait_s if wait_s is None else wait_s)
 
 
 class SharedServer:
