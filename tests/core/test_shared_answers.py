@@ -140,6 +140,24 @@ async def test_long_values_are_compressed_and_too_long_ones_left_out(replica, cl
     assert not await client.exists("mine/answers/rpc/long")
 
 
+async def test_no_signature_is_taken_for_the_mark_of_a_replica_that_reads(replica):
+    """One of 256 begins with the byte of marks, which others would wait for."""
+    one, other = replica(), replica()
+    keys = [b"key %d" % number for number in range(250)]
+    for key in keys:
+        one.put(key, b"value", 60)
+    await written(one)
+    async with asyncio.timeout(25):
+        for turn in range(0, 250, 50):
+            found = await asyncio.gather(*map(other.get, keys[turn : turn + 50]))
+            assert found == [b"value"] * 50
+        for _ in range(4):
+            for key in keys:
+                one.put(key, b"value", 60)
+            await written(one)
+            assert await asyncio.gather(*map(other.get, keys)) == [b"value"] * 250
+
+
 async def test_a_value_ends_with_its_time(replica, client):
     one = replica()
     one.put(b"key", b"value", 60)
@@ -163,22 +181,23 @@ def poisons(value):
     yield b"x"
     yield b"?"
     yield value[:-1]
-    yield value[:16] + b"=" + b"other"
-    yield b"\x00" * 16 + value[16:]
+    yield value[:17] + b"=" + b"other"
+    yield b"!" + b"\x00" * 16 + value[17:]
+    yield b"=" + value[1:]
     yield SharedServer(None, "mine", [b"another key"], timeout_s=1).sealed(NAME, b"other", 60)
     yield SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(b"mine/answers/rpc/other", b"other", 60)
     # What is signed, and is no compressed value.
     server = SharedServer(None, "mine", [SECRET], timeout_s=1)
-    dated = value[16:24] + b"~rubbish"
-    yield server._mac(server._keys[0], NAME, dated) + dated
-    yield value[:16] + b"\xff" * 8 + value[24:]  # a later end
+    dated = value[17:25] + b"~rubbish"
+    yield b"!" + server._mac(server._keys[0], NAME, dated) + dated
+    yield value[:17] + b"\xff" * 8 + value[25:]  # a later end
     past = SharedServer(None, "mine", [SECRET], timeout_s=1, now=lambda: time.time() - 3_600)
     yield past.sealed(NAME, b"other", 60)  # replayed after its end
     yield b"\xff" * 1_000_000
     yield b"\xff" * (MOST_VALUE_BYTES + 100)
 
 
-@pytest.mark.parametrize("index", range(12))
+@pytest.mark.parametrize("index", range(13))
 async def test_a_damaged_or_foreign_value_is_not_used(replica, client, index):
     one, other = replica(), replica(wait_s=0.05)
     one.put(b"key", b"value", 60)

@@ -247,7 +247,7 @@ async def test_what_no_replica_has_signed_is_ignored(replicas, client):
         b"",
         b"x",
         value[:-1],
-        value[:16] + b"=" + forged,
+        value[:17] + b"=" + forged,
         foreign.sealed(HEAD.encode(), forged, 60),
         SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(b"another name", forged, 60),
         SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(HEAD.encode(), b"[1]", 60),

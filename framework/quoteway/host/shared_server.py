@@ -23,7 +23,9 @@ MOST_VALUE_BYTES: Final = 4 << 20
 COMPRESSED_FROM_BYTES: Final = 4_096
 _MAC_BYTES: Final = 16
 _TIME_BYTES: Final = 8
-_HEAD_BYTES: Final = _MAC_BYTES + _TIME_BYTES
+_SEALED: Final = b"!"
+"""The first byte of a value. A signature may begin with any byte, also with that of another kind of value."""
+_HEAD_BYTES: Final = 1 + _MAC_BYTES + _TIME_BYTES
 MOST_STORED_BYTES: Final = MOST_VALUE_BYTES + _HEAD_BYTES + 1
 CLOCKS_DIFFER_S: Final = 5.0
 """How long a value is believed after its end: the clocks of replicas differ a little."""
@@ -140,14 +142,16 @@ class SharedServer:
         marked = _DEFLATED + deflated if deflated and len(deflated) < len(body) else _PLAIN + body
         ends_ms = round((self.now() + ttl_s) * 1_000)
         dated = ends_ms.to_bytes(_TIME_BYTES, "big") + marked
-        return self._mac(self._keys[0], name, dated) + dated
+        return _SEALED + self._mac(self._keys[0], name, dated) + dated
 
     def opened(self, name: bytes, value: Any) -> bytes | None:
         """Returns the body of a value; None for what no replica with one of the keys wrote for ``name``, and
         for what is older than it was to be kept."""
         if not isinstance(value, bytes) or not _HEAD_BYTES < len(value) <= MOST_STORED_BYTES:
             return None
-        mac, dated = value[:_MAC_BYTES], value[_MAC_BYTES:]
+        if value[:1] != _SEALED:
+            return None
+        mac, dated = value[1 : 1 + _MAC_BYTES], value[1 + _MAC_BYTES :]
         if not any(hmac.compare_digest(mac, self._mac(key, name, dated)) for key in self._keys):
             return None
         ends_ms, marked = int.from_bytes(dated[:_TIME_BYTES], "big"), dated[_TIME_BYTES:]
