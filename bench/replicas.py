@@ -129,11 +129,20 @@ async def valkey() -> AsyncIterator[str]:
 
 @contextlib.asynccontextmanager
 async def served(
-    node_urls: Sequence[str], shared_url: str | None, *, key: str, workers: int = 1, more: str = ""
+    node_urls: Sequence[str],
+    shared_url: str | None,
+    *,
+    key: str,
+    workers: int = 1,
+    waits: str = "timeout_s = 5\nwait_s = 5",
+    more: str = "",
 ) -> AsyncIterator[str]:
-    """Runs ``quoteway serve`` over the look-alike and yields its URL when it is ready."""
+    """Runs ``quoteway serve`` over the look-alike and yields its URL when it is ready.
+
+    ``waits`` are settings of ``[shared]``: long ones by default, since a busy machine is slow, not wrong.
+    """
     port = free_port()
-    shared = "" if shared_url is None else f'[shared]\nurl = "{shared_url}"\ntimeout_s = 5\nwait_s = 5\n'
+    shared = "" if shared_url is None else f'[shared]\nurl = "{shared_url}"\n{waits}\n'
     text = f"""
 [server]
 port = {port}

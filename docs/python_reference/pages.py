@@ -38,7 +38,7 @@ PAGES = (
         "memory and metrics.",
         (
             *("context", "networks", "caching", "polled_json", "public_addresses", "rate_limiting"),
-            *("plugin_store", "plugin_metrics", "shared_answers", "spans"),
+            *("plugin_store", "plugin_metrics", "shared_answers", "shared_documents", "spans"),
             *("liquidity_reader", "deployment", "command_runner"),
         ),
         (

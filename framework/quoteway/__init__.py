@@ -144,5 +144,6 @@ from quoteway.secrets import SecretField as SecretField
 from quoteway.secrets import check_api_url as check_api_url
 from quoteway.secrets import check_header_secret as check_header_secret
 from quoteway.shared_answers import SharedAnswers as SharedAnswers
+from quoteway.shared_documents import SharedDocument as SharedDocument
 from quoteway.spans import span as span
 from quoteway.wallet_history import WalletHistory as WalletHistory

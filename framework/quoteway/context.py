@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
@@ -25,6 +25,7 @@ from quoteway.plugin_store import PluginStore, Rows
 from quoteway.polled_json import PolledJson
 from quoteway.rate_limiting import Limiter
 from quoteway.shared_answers import SharedAnswers
+from quoteway.shared_documents import SharedDocument
 
 if TYPE_CHECKING:
     import aiohttp
@@ -259,9 +260,15 @@ class Context:
     def poll_json(self, url: str, every_s: float, parse: Callable[[Any], T], **options: Any) -> PolledJson[T]:
         """Returns a JSON document that is read every ``every_s`` seconds from the plugin's start on.
 
-        ``options`` are those of ``PolledJson``. Raises ``ConfigError`` for a URL that cannot be used.
+        Replicas share it where ``[shared]`` has a server. ``options`` are those of ``PolledJson``. Raises
+        ``ConfigError`` for a URL that cannot be used.
         """
+        options = {"shared": self.shared, **options}
         return PolledJson(self.background, lambda: self.http, url, every_s, parse, **options)
+
+    def shared_document(self, place: Iterable[str], every_s: float) -> SharedDocument:
+        """Returns a document that one replica fetches for all, see ``SharedDocument``."""
+        return SharedDocument(self.shared, place, every_s)
 
     @property
     def config(self) -> Deployment:

@@ -10,6 +10,8 @@ from urllib.parse import urlsplit
 
 from quoteway.background import Background
 from quoteway.errors import ConfigError, Reason, UpstreamError
+from quoteway.shared_answers import SharedAnswers
+from quoteway.shared_documents import SharedDocument
 
 if TYPE_CHECKING:
     import aiohttp
@@ -23,7 +25,8 @@ STALE_AFTER = 10
 
 
 class PolledJson(Generic[T]):
-    """What ``parse`` made of the document at ``url``, at most ``every_s`` seconds old while it can be read.
+    """What ``parse`` made of the document at ``url``, at most ``every_s`` seconds old while it can be read;
+    twice that where replicas share it (``shared``), since one of them reads it for all.
 
     A document that cannot be read or parsed leaves the last good value in place, until that is
     ``most_age_s`` seconds old. The document has at most ``max_bytes`` bytes after decompression, and is
@@ -44,6 +47,7 @@ class PolledJson(Generic[T]):
         most_age_s: float | None = None,
         max_bytes: int = MAX_BYTES,
         clock: Callable[[], float] = time.monotonic,
+        shared: SharedAnswers | None = None,
     ) -> None:
         """Raises ``ConfigError`` for a URL that is not http(s) or holds a user or password."""
         parts = urlsplit(url)
@@ -59,6 +63,9 @@ class PolledJson(Generic[T]):
         self._most_age_s = STALE_AFTER * every_s if most_age_s is None else most_age_s
         self._max_bytes = max_bytes
         self._clock = clock
+        place = [url, *(part for header in sorted(self._headers.items()) for part in header)]
+        self._document = SharedDocument(shared, place, every_s)
+        self._body: bytes | None = None
         self._etag: str | None = None
         self._value: T | None = None
         self._read_at: float | None = None
@@ -102,6 +109,23 @@ class PolledJson(Generic[T]):
             task.exception()
 
     async def _read(self) -> None:
+        taken = await self._document.take()
+        if taken is not None and len(taken[0]) <= self._max_bytes:
+            body, age_s = taken
+            if body != self._body:
+                self._etag = None  # it is of another answer
+                await self._use(body)
+            self._read_at = self._clock() - age_s
+            return
+        try:
+            await self._fetch()
+        except BaseException:
+            self._document.refuse()
+            raise
+        if self._body is not None:
+            self._document.give(self._body)
+
+    async def _fetch(self) -> None:
         import aiohttp
 
         try:
@@ -113,9 +137,18 @@ class PolledJson(Generic[T]):
         except (aiohttp.ClientError, OSError, ValueError) as error:
             raise _failed(f"the request failed ({type(error).__name__})") from None
         if body is not None:
-            self._value = await asyncio.to_thread(self._parsed, body)
-            self.revision += 1
+            await self._use(body)
         self._read_at = self._clock()
+
+    async def _use(self, body: bytes) -> None:
+        try:
+            self._value = await asyncio.to_thread(self._parsed, body)
+        except BaseException:
+            self._document.refuse()
+            raise
+        self.revision += 1
+        # Other replicas are given it again while the upstream says that it has not changed.
+        self._body = body if self._document.is_shared else None
 
     async def _fetched(self) -> bytes | None:
         """Returns the document; None when it has not changed."""

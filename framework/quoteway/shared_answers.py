@@ -12,11 +12,11 @@ class SharedAnswers(Protocol):
     as the upstreams that were asked.
     """
 
-    async def get(self, key: bytes) -> bytes | None:
+    async def get(self, key: bytes, *, wait_s: float | None = None) -> bytes | None:
         """Returns the value of ``key``; None when the caller is to find it itself.
 
-        While another replica finds it, that one is waited for, at most ``[shared] wait_s``. A caller that got
-        None ends with ``put`` or ``release``.
+        While another replica finds it, that one is waited for, at most ``[shared] wait_s``, or in background
+        work ``wait_s``. A caller that got None ends with ``put`` or ``release``.
         """
 
     def put(self, key: bytes, value: bytes, ttl_s: float) -> None:

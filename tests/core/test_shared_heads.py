@@ -247,11 +247,11 @@ async def test_what_no_replica_has_signed_is_ignored(replicas, client):
         b"",
         b"x",
         value[:-1],
-        value[:16] + b"=" + forged,
-        foreign.sealed(HEAD.encode(), forged),
-        SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(b"another name", forged),
-        SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(HEAD.encode(), b"[1]"),
-        SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(HEAD.encode(), b"{}"),
+        value[:17] + b"=" + forged,
+        foreign.sealed(HEAD.encode(), forged, 60),
+        SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(b"another name", forged, 60),
+        SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(HEAD.encode(), b"[1]", 60),
+        SharedServer(None, "mine", [SECRET], timeout_s=1).sealed(HEAD.encode(), b"{}", 60),
         b"\xff" * 100_000,
     ):
         await client.publish(HEAD, poison)

@@ -93,7 +93,7 @@ async def test_the_shared_bucket_gives_what_that_of_a_process_gives(store, serve
         key = f"test/{bound.amount}"
         found, expected = [
             await shared.spend(key, bound, wanted, partly=partly),
-            own.spend(key, bound, wanted, partly=partly),
+            own.spend(key, bound, wanted, least=1 if partly else None),
         ]
         # At most 3 s pass between the first and the last.
         assert abs(found.granted - expected.granted) <= 3 * bound.amount / bound.window_s - 0.01
@@ -158,13 +158,16 @@ async def test_replicas_share_a_store(serve_app, make_config, store, refused):
 
 @pytest.mark.services
 async def test_a_store_that_comes_back_is_asked_again(store, server, monkeypatch, caplog):
-    monkeypatch.setattr("quoteway.web.http.limits.STORE_PAUSE_S", 0.0)
+    monkeypatch.setattr("quoteway.host.store_rest.FIRST_REST_S", 0.05)
     limiter = Limiter(LimitsConfig(catalog="2/hour", store=store))
     assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;')
     await server.set("quoteway/bucket/catalog/caller", "no number")
     assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;'), "a bucket of its own"
-    assert "one of 1 shares is counted here: ResponseError" in caplog.text
+    assert "each process counts its share of the limits: ResponseError" in caplog.text
     await server.delete("quoteway/bucket/catalog/caller")
+    async with asyncio.timeout(60):
+        while limiter.rest.rests:
+            await asyncio.sleep(0.02)
     assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;')
     await limiter.close()
 
@@ -191,6 +194,61 @@ async def test_without_its_store_each_process_grants_its_share():
     assert 1 <= int(refusal.value.headers["Retry-After"]) <= 3_600 / 25
     assert (await limiters[0].take_granted("quotes", "another", 100))[0] == 25
     assert limiters[0].decisions["quotes", "refused"] == 76 + 75
+
+
+@pytest.mark.parametrize("replicas", [2, 3, 7, 13, 20, 60, 200])
+@pytest.mark.parametrize("cost", [1, 5, 60])
+async def test_a_share_refuses_no_call_that_the_whole_limit_allows(replicas, cost, monkeypatch):
+    """A call counts as five; the share of one process is less. In the long run it grants its share all the
+    same, and never more than one such call beyond it."""
+    now = [1_000.0]
+    monkeypatch.setattr("quoteway.web.http.buckets.time.monotonic", lambda: now[0])
+    limiter = Limiter(LimitsConfig(rpc="60/minute"), storage=Away(replicas))
+
+    async def call():
+        """As the JSON-RPC proxy counts one: an HTTP request, then what it counts as beyond."""
+        try:
+            await limiter.take("rpc", "caller")
+            if cost > 1:
+                await limiter.take("rpc", "caller", cost - 1, taken=1)
+        except RateLimited as error:
+            return int(error.headers["Retry-After"])
+        return 0
+
+    assert await call() == 0, "of a full share"
+    began, calls, share = now[0], 1, 60 / replicas
+    while now[0] < began + 100 * 60 * max(cost / share, 1):
+        tries = 0
+        while retry_s := await call():
+            now[0] += retry_s
+            tries += 1
+        assert tries <= 2, "what it counts as beyond one is told second"
+        calls += 1
+        most = share * (1 + (now[0] - began) / 60) + cost
+        assert calls * cost <= most + 0.01
+    assert calls * cost >= 0.5 * share * (now[0] - began) / 60, "the share is granted"
+
+
+async def test_the_first_call_of_a_batch_passes_a_share():
+    """A batch gets its share, and one call at least."""
+    limiter = Limiter(LimitsConfig(rpc="60/hour"), storage=Away(20))
+    await limiter.take("rpc", "caller")
+    granted, _, error = await limiter.take_granted("rpc", "caller", 24, taken=1, least=4)
+    assert granted == 4
+    assert error is not None
+    assert (await limiter.take_granted("rpc", "another", 24))[0] == 3
+    assert (await limiter.take_granted("rpc", "caller", 24, taken=1, least=4))[0] == 0
+
+
+async def test_a_share_refuses_what_the_whole_limit_refuses():
+    limiter = Limiter(LimitsConfig(quotes="10/hour"), storage=Away(4))
+    with pytest.raises(RateLimited, match="Ask for less at once"):
+        await limiter.take("quotes", "caller", 11)
+    await limiter.take("quotes", "caller", 10)
+    with pytest.raises(RateLimited) as refusal:
+        await limiter.take("quotes", "caller", 1)
+    # The ten come back at 2.5 an hour, and one more.
+    assert 3_600 * 3 <= int(refusal.value.headers["Retry-After"]) <= 3_600 * 3.5
 
 
 @pytest.mark.services

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from quoteway.errors import ConfigError
-from quoteway.host.shared_store import STORE_TIMEOUT_S, shared_store
+from quoteway.host.shared_store import STORE_TIMEOUT_S, failures, named, shared_store
 
 log = logging.getLogger("quoteway.engine.held_amounts")
 
@@ -276,14 +276,12 @@ class HeldAmounts:
         self._is_lost = False
 
     async def _asked(self, command: Any) -> Any:
-        from valkey.exceptions import ValkeyError
-
         try:
             async with asyncio.timeout(STORE_TIMEOUT_S):
                 return await command
-        except (ValkeyError, OSError, TimeoutError) as error:
+        except failures() as error:
             # The type only: messages of the client hold the address.
-            log.error("policy.store does not answer: %s", type(error).__name__)
+            log.error("policy.store does not answer: %s", named(error))
             raise StoreUnavailable("it does not answer") from None
 
 

@@ -31,7 +31,7 @@ _moments = itertools.count(1)
 """Numbers arrivals of requests and starts of reads in their order. A clock may give two of them one time."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, weakref_slot=True)
 class _Arrival:
     """A request: when it arrived, and the head of each chain that all its reads are at, until it ends."""
 
@@ -127,6 +127,12 @@ def arrival() -> int:
     """The moment at which the current request arrived; 0 outside of a request."""
     request = _arrived.get()
     return 0 if request is None else request.moment
+
+
+def current_request() -> object | None:
+    """An object that stands for the request that runs, the same one until it ends; None outside of one."""
+    request = _arrived.get()
+    return None if request is None or request.is_over else request
 
 
 def forget_after_s(network: Network) -> float:

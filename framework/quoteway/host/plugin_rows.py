@@ -17,7 +17,7 @@ from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError, UpstreamError
 from quoteway.host.shared_file import open_shared
-from quoteway.host.shared_store import shared_store
+from quoteway.host.shared_store import STORE_TIMEOUT_S, failures, named, shared_store
 from quoteway.plugin_store import MOST_KEYS, Rows
 from quoteway.secrets import Secret
 
@@ -204,9 +204,7 @@ class ValkeyRows:
         await self._client.aclose()
 
     async def _ask(self, command: Callable[[], Any]) -> Any:
-        from valkey.exceptions import ValkeyError
-
-        async with self._failures.told(ValkeyError, OSError):
+        async with self._failures.told(*failures()), asyncio.timeout(STORE_TIMEOUT_S):
             return await command()
 
 
@@ -232,7 +230,7 @@ class _Failures:
             now = time.monotonic()
             if now >= self._silent_until:
                 self._silent_until = now + _LOGS_EVERY_S
-                log.error("the store of plugins: %s (%s)", self._remedy, type(error).__name__)
+                log.error("the store of plugins: %s (%s)", self._remedy, named(error))
             raise UpstreamError("The store of plugins cannot be used now.") from None
 
 

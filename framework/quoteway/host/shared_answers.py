@@ -10,10 +10,18 @@ import asyncio
 import contextlib
 import contextvars
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from quoteway.host.shared_server import MOST_VALUE_BYTES, SharedServer, Unreachable
+from quoteway.evm.head import current_request
+from quoteway.host.shared_server import (
+    MOST_STORED_BYTES,
+    MOST_VALUE_BYTES,
+    QUICK_PART,
+    RequestWaits,
+    SharedServer,
+    Unreachable,
+)
 
 MARK_S: Final = 2.0
 """How long a mark lasts whose process ended, at least; each of the others waits for ``wait_s`` at most."""
@@ -21,7 +29,8 @@ _FIRST_PAUSE_S: Final = 0.004
 _LONGEST_PAUSE_S: Final = 0.05
 _MOST_WRITES: Final = 256
 _MARK: Final = b"?"
-_LOOK: Final = """
+_LOOK: Final = f"""
+if redis.call('strlen', KEYS[1]) > {MOST_STORED_BYTES} then return '' end
 local found = redis.call('get', KEYS[1])
 if found then return found end
 redis.call('set', KEYS[1], ARGV[1], 'px', ARGV[2])
@@ -41,34 +50,66 @@ class SharedAnswersOf:
         self._plugin = plugin
         self._mark = _MARK + secrets.token_bytes(12)
         self._looks: dict[bytes, asyncio.Future[Any]] = {}
+        self._wait_s: dict[bytes, float] = {}
         self._writes: dict[bytes, bytes | None] = {}
         self._ttls_ms: dict[bytes, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    async def get(self, key: bytes) -> bytes | None:
+    async def get(self, key: bytes, *, wait_s: float | None = None) -> bytes | None:
         """Returns a value, or None; see ``SharedAnswers.get``."""
-        server, name = self._server, self._names + key
+        server, name, waits = self._server, self._names + key, self._waits(wait_s)
         if server.rests:
             return None
-        ends_at, pause_s, has_waited = server.clock() + server.wait_s, _FIRST_PAUSE_S, False
-        while True:
-            try:
-                found = await self._look(name)
-            except Unreachable:
-                return None
-            if found is None or found == self._mark:
-                self._count("misses")
-                return None
-            if not isinstance(found, bytes) or not found.startswith(_MARK):
-                body = server.opened(name, found)
-                self._count("damaged" if body is None else "waited_hits" if has_waited else "hits")
-                return body
-            if server.clock() + pause_s > ends_at:
-                self._count("waited_in_vain")
-                return None
-            has_waited = True
-            await asyncio.sleep(pause_s)
-            pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        pause_s, has_waited = _FIRST_PAUSE_S, False
+        for_others_s = waits.others.begin(server.clock())
+        ends_at = server.clock() + for_others_s
+        try:
+            while True:
+                try:
+                    found = await self._look_in_time(name, waits)
+                except Unreachable:
+                    return None
+                if found is None or found == self._mark:
+                    self._count("misses")
+                    return None
+                if not isinstance(found, bytes) or not found.startswith(_MARK):
+                    body = server.opened(name, found)
+                    self._count("damaged" if body is None else "waited_hits" if has_waited else "hits")
+                    return body
+                if server.clock() + pause_s > ends_at:
+                    self._count("waited_in_vain")
+                    return None
+                has_waited = True
+                await asyncio.sleep(pause_s)
+                pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        finally:
+            waits.others.end(server.clock())
+
+    async def _look_in_time(self, name: bytes, of_request: RequestWaits) -> Any:
+        """Looks at the server, for as long as the request may wait for it in all. Raises ``Unreachable``."""
+        clock, waits = self._server.clock, of_request.server
+        left_s = waits.begin(clock())
+        try:
+            if left_s <= 0:
+                raise Unreachable
+            async with asyncio.timeout(left_s):
+                return await self._look(name, of_request.others.most_s)
+        except TimeoutError as error:
+            if waits.times < QUICK_PART:  # a few answers took all the time: the server is slow
+                self._server.rest.failed(error)
+            raise Unreachable from None
+        finally:
+            waits.end(clock())
+
+    def _waits(self, wait_s: float | None) -> RequestWaits:
+        request = current_request()
+        server = self._server
+        if request is None:
+            return RequestWaits(server, wait_s)
+        found = server.waits.get(request)
+        if found is None:
+            found = server.waits[request] = RequestWaits(server)
+        return found
 
     def put(self, key: bytes, value: bytes, ttl_s: float) -> None:
         """Keeps a value in the background; see ``SharedAnswers.put``."""
@@ -91,7 +132,8 @@ class SharedAnswersOf:
 
     # --- one round trip a turn ------------------------------------------------------------------------------
 
-    async def _look(self, name: bytes) -> Any:
+    async def _look(self, name: bytes, wait_s: float) -> Any:
+        self._wait_s[name] = max(wait_s, self._wait_s.get(name, 0.0))
         look = self._looks.get(name)
         if look is None:
             if not self._looks:
@@ -101,8 +143,11 @@ class SharedAnswersOf:
 
     async def _look_all(self) -> None:
         looks, self._looks = self._looks, {}
+        # For how long a mark lasts: at least as long as others wait for who has it.
+        waits_s, self._wait_s = self._wait_s, {}
+        marks_ms = {name: str(round(max(MARK_S, 2 * wait_s) * 1_000)) for name, wait_s in waits_s.items()}
         try:
-            found = await self._server.run(lambda client: self._ask(client, list(looks)))
+            found = await self._server.run(lambda client: self._ask(client, marks_ms))
         except BaseException as error:
             for look in looks.values():
                 look.set_exception(Unreachable())
@@ -113,16 +158,14 @@ class SharedAnswersOf:
         for look, value in zip(looks.values(), found, strict=True):
             look.set_result(value)
 
-    async def _ask(self, client: Any, names: list[bytes]) -> list[Any]:
-        mark_ms = str(round(max(MARK_S, 2 * self._server.wait_s) * 1_000))
-        if len(names) == 1:
-            with contextlib.suppress(_response_error()):  # a value of another type
-                return [await client.eval(_LOOK, 1, names[0], self._mark, mark_ms)]
-            return [""]
+    async def _ask(self, client: Any, marks_ms: Mapping[bytes, str]) -> list[Any]:
         pipeline = client.pipeline(transaction=False)
-        for name in names:
+        for name, mark_ms in marks_ms.items():
             pipeline.eval(_LOOK, 1, name, self._mark, mark_ms)
         found: list[Any] = await pipeline.execute(raise_on_error=False)
+        for value in found:
+            if isinstance(value, Exception) and "WRONGTYPE" not in str(value):
+                raise value
         return found
 
     def _write(self, name: bytes, value: bytes | None, ttl_ms: int) -> None:
@@ -142,8 +185,11 @@ class SharedAnswersOf:
                 if value is None:
                     pipeline.eval(_RELEASE, 1, name, self._mark)
                 else:
-                    pipeline.set(name, self._server.sealed(name, value), px=max(ttls_ms[name], 1))
-            await pipeline.execute(raise_on_error=False)
+                    ttl_ms = max(ttls_ms[name], 1)
+                    pipeline.set(name, self._server.sealed(name, value, ttl_ms / 1_000), px=ttl_ms)
+            for done in await pipeline.execute(raise_on_error=False):
+                if isinstance(done, Exception) and "WRONGTYPE" not in str(done):
+                    raise done
 
         with contextlib.suppress(Unreachable):
             await self._server.run(send)
@@ -154,9 +200,3 @@ class SharedAnswersOf:
         task = asyncio.create_task(work(), name=name, context=contextvars.Context())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _response_error() -> type[Exception]:
-    from valkey.exceptions import ResponseError
-
-    return ResponseError

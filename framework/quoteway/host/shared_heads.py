@@ -28,6 +28,7 @@ import orjson
 from quoteway.errors import UpstreamError
 from quoteway.evm.answers import header_of
 from quoteway.host.shared_server import SharedServer, Unreachable
+from quoteway.host.shared_store import subscriber
 from quoteway.models import Header
 from quoteway.networks import Network
 
@@ -191,7 +192,7 @@ class SharedHeads:
             tip, epoch = self._tip, self._epoch
             if tip is None or not self.holds:
                 return
-            value = self._server.sealed(self._name, _text(tip, epoch))
+            value = self._server.sealed(self._name, _text(tip, epoch), self._lease_ms / 1_000)
             arguments = self._id, str(epoch), str(self._lease_ms), value
             if not await self._server.run(lambda client: client.eval(_PUBLISH, 3, *self._keys, *arguments)):
                 self.holds = False
@@ -225,14 +226,23 @@ class SharedHeads:
     async def _listen(self) -> None:
         """Takes heads as they are published. Without it they come with the looks at the lease."""
         while True:
-            with contextlib.suppress(Exception):  # isolation border: the client has exceptions of its own
-                async with self._server.client.pubsub() as subscription:
-                    await subscription.subscribe(self._name)
-                    # The holder tells its head again and again: silence is that of a lost connection.
-                    while (message := await subscription.get_message(timeout=_SILENCE_S)) is not None:
-                        if message["type"] == "message" and not self._is_deaf:
-                            self._take(message["data"])
+            if not self._server.rests:
+                with contextlib.suppress(Exception):  # isolation border: the client has exceptions of its own
+                    await self._subscribe()
             await asyncio.sleep(self._tick_s)
+
+    async def _subscribe(self) -> None:
+        client, is_own = subscriber(self._server.client)
+        try:
+            async with client.pubsub() as subscription:
+                await subscription.subscribe(self._name)
+                # The holder tells its head again and again: silence is that of a lost connection.
+                while (message := await subscription.get_message(timeout=_SILENCE_S)) is not None:
+                    if message["type"] == "message" and not self._is_deaf:
+                        self._take(message["data"])
+        finally:
+            if is_own:
+                await client.aclose()
 
     @property
     def _is_deaf(self) -> bool:

@@ -1,21 +1,146 @@
-"""The Valkey or Redis that the replicas of a deployment share: ``limits.store``."""
+"""The Valkey or Redis servers that the replicas of a deployment share: one server or a cluster, also by TLS.
+
+A URL is ``redis://`` or ``valkey://``, ``rediss://`` or ``valkeys://`` for TLS, with user and password where
+the server needs them. ``OPTIONS`` may follow a question mark. With TLS the server's certificate is checked
+against the certificates of the machine, or those in ``ssl_ca_certs``, and its name against the URL's host.
+"""
 
 from __future__ import annotations
 
+import ssl
+from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from quoteway.errors import ConfigError
 
 STORE_TIMEOUT_S: Final = 1.0
 """How long a request waits for it. Shorter, and a busy moment would count as a failure."""
+OPTIONS: Final = ("cluster", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
+_FILES: Final = OPTIONS[1:]
+_TLS: Final = ("rediss", "valkeys")
+_IS_CLUSTER: Final = "it is a cluster: add ?cluster=true to its URL"
+_OF_CLUSTERS: Final = ("MOVED ", "ASK ", "CROSSSLOT ", "CLUSTERDOWN ")
+_HINTS: Final = {
+    "ValkeyClusterException": "no node of the cluster answers, it is incomplete, or it is no cluster",
+    "SSLCertVerificationError": "its certificate is not valid for this host name, or of another authority",
+    "AuthenticationError": "it refuses this user and password",
+    "NoPermissionError": "its user may not do that",
+}
 
 
-def shared_store(url: str) -> Any:
-    """Returns a client that connects at its first command. Raises ``ImportError`` without its package."""
+def shared_store(url: str, timeout_s: float = STORE_TIMEOUT_S) -> Any:
+    """Returns a client that connects at its first command, and waits ``timeout_s`` for each answer.
+
+    Raises ``ImportError`` without its package, and ``ConfigError`` for options or files that cannot be used.
+    """
     from valkey.asyncio import Valkey
 
-    scheme, rest = url.split("://", 1)
-    # Redis and Valkey speak one protocol; the valkey client serves both.
-    return Valkey.from_url(
-        f"{scheme.replace('redis', 'valkey')}://{rest}",
-        socket_timeout=STORE_TIMEOUT_S,
-        socket_connect_timeout=STORE_TIMEOUT_S,
+    options = options_of(url)
+    given = _arguments(url, options, timeout_s)
+    if not options.get("cluster"):
+        return Valkey(**given)
+    from quoteway.host.shared_cluster import ClusterStore
+
+    return ClusterStore(given)
+
+
+def options_of(url: str) -> Mapping[str, str]:
+    """Returns the options of a URL; ``cluster`` is empty for no. Raises ``ConfigError`` for others.
+
+    Its text never has the URL, which may hold a password.
+    """
+    parts = urlsplit(url)
+    found = dict(parse_qsl(parts.query, keep_blank_values=True))
+    for name in found:
+        if name not in OPTIONS:
+            raise ConfigError(f"the URL of a store has an unknown option: expected {', '.join(OPTIONS)}")
+    if found.get("cluster", "false") not in ("true", "false"):
+        raise ConfigError('the option cluster of a store\'s URL must be "true" or "false"')
+    if found.get("cluster") == "false":
+        del found["cluster"]
+    if parts.scheme not in _TLS and any(name in found for name in _FILES):
+        raise ConfigError("the URL of a store names certificates without TLS: begin it with rediss://")
+    if "ssl_keyfile" in found and "ssl_certfile" not in found:
+        raise ConfigError("the URL of a store has ssl_keyfile without ssl_certfile")
+    if found.get("cluster") and _database(parts.path):
+        raise ConfigError("the URL of a cluster names a database: a cluster has number 0 only")
+    return found
+
+
+def failures() -> tuple[type[Exception], ...]:
+    """Returns what clients raise where a server does not answer, or refuses."""
+    from valkey.exceptions import ValkeyClusterException, ValkeyError
+
+    return ValkeyError, ValkeyClusterException, OSError
+
+
+def subscriber(client: Any) -> Any:
+    """Returns a client for subscriptions, and whether the caller has to close it.
+
+    What is published at one node of a cluster is sent to the subscribers of all.
+    """
+    of_cluster = getattr(client, "subscriber", None)
+    return (client, False) if of_cluster is None else (of_cluster(), True)
+
+
+def named(error: BaseException) -> str:
+    """Returns what may be told of an error: its type, and what to do. Its text may hold the address."""
+    if type(error).__name__ == "ResponseError" and str(error).startswith(_OF_CLUSTERS):
+        return f"{type(error).__name__} ({_IS_CLUSTER})"
+    causes = [error, error.__cause__, error.__context__]
+    for cause in causes:
+        for kind in type(cause).__mro__ if cause is not None else ():
+            if kind.__name__ in _HINTS:
+                return f"{type(error).__name__} ({_HINTS[kind.__name__]})"
+    return type(error).__name__
+
+
+def _arguments(url: str, options: Mapping[str, str], timeout_s: float) -> dict[str, Any]:
+    """Returns the arguments of a client."""
+    parts = urlsplit(url)
+    given: dict[str, Any] = {
+        "host": unquote(parts.hostname or "localhost"),
+        "port": parts.port or 6379,
+        "db": _database(parts.path),
+        "username": unquote(parts.username) if parts.username else None,
+        "password": unquote(parts.password) if parts.password else None,
+        "socket_timeout": timeout_s,
+        "socket_connect_timeout": timeout_s,
+    }
+    if parts.scheme in _TLS:
+        files = {name: options[name] for name in _FILES if name in options}
+        _check(files)
+        # The client's own default compares no host names.
+        given |= {"ssl": True, "ssl_cert_reqs": "required", "ssl_check_hostname": True, **files}
+    return given
+
+
+def _database(path: str) -> int:
+    text = path.strip("/")
+    if not text:
+        return 0
+    if not text.isascii() or not text.isdigit():
+        raise ConfigError("the path of a store's URL must be the number of a database")
+    return int(text)
+
+
+def _check(files: Mapping[str, str]) -> None:
+    """Raises ``ConfigError`` for files that cannot be used: now, and not at the first command."""
+    context = ssl.create_default_context()
+    try:
+        if "ssl_ca_certs" in files:
+            context.load_verify_locations(cafile=files["ssl_ca_certs"])
+    except (OSError, ValueError) as error:
+        raise ConfigError(_unusable("ssl_ca_certs", error)) from None
+    try:
+        if "ssl_certfile" in files:
+            context.load_cert_chain(files["ssl_certfile"], files.get("ssl_keyfile"))
+    except (OSError, ValueError) as error:
+        raise ConfigError(_unusable("ssl_certfile and ssl_keyfile", error)) from None
+
+
+def _unusable(what: str, error: Exception) -> str:
+    return (
+        f"{what} of a store's URL cannot be used: {type(error).__name__}: expected PEM files of this machine"
     )

@@ -11,7 +11,7 @@ from quoteway.evm.head_sharing import HeadSharing, NoSharing
 from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_heads import SharedHeads
 from quoteway.host.shared_server import SharedServer
-from quoteway.host.shared_store import shared_store
+from quoteway.host.shared_store import STORE_TIMEOUT_S, shared_store
 from quoteway.networks import Network
 from quoteway.secrets import Secret
 from quoteway.shared_answers import SharedAnswers
@@ -47,7 +47,7 @@ class SharedTier:
             return
         await asyncio.gather(*(heads.close() for heads in self.heads_of.values()))
         await asyncio.gather(*(answers.close() for answers in self._answers.values()))
-        await self.server.client.aclose()
+        await self.server.close()
 
 
 def open_tier(config: Config) -> SharedTier:
@@ -61,7 +61,7 @@ def open_tier(config: Config) -> SharedTier:
     if url is None or not secrets:  # a key of this process alone: no other one could read anything
         return SharedTier(None)
     try:
-        client = shared_store(url)
+        client = shared_store(url, max(config.shared.timeout_s, STORE_TIMEOUT_S))
     except ImportError:
         raise ConfigError(
             "shared.url names a Valkey or Redis server, and its client is not installed: "

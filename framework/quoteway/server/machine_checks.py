@@ -14,7 +14,7 @@ from typing import Final
 from quoteway.config.keys import NamedKey
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError, UpstreamError
-from quoteway.host.shared_store import shared_store
+from quoteway.host.shared_store import STORE_TIMEOUT_S, failures, named, options_of, shared_store
 from quoteway.plugin_store import Rows
 from quoteway.secrets import Secret
 from quoteway.server.endpoint_checks import Node
@@ -127,18 +127,23 @@ async def _server(name: str, store: Secret | str, otherwise: str) -> list[Findin
     url = store.reveal() if isinstance(store, Secret) else store
     if "://" not in url or url.startswith("memory"):
         return []
-    from valkey.exceptions import ValkeyError
-
     client = shared_store(url)
     began = time.perf_counter()
     try:
-        await client.ping()
-    except (ValkeyError, OSError, TimeoutError) as error:
-        # The type only: messages of the client hold the address.
-        text = f"no answer ({type(error).__name__}): until it answers, {otherwise}"
+        async with asyncio.timeout(2 * STORE_TIMEOUT_S):
+            await client.get("quoteway/look")
+            is_cluster = (
+                (await client.info("cluster")).get("cluster_enabled")
+                if "cluster" not in options_of(url)
+                else 0
+            )
+    except failures() as error:
+        text = f"no answer: {named(error)}. Until it answers, {otherwise}"
         return [Finding("fail", name, text)]
     finally:
         await client.aclose()
+    if is_cluster:
+        return [Finding("fail", name, "the server is a node of a cluster: add ?cluster=true to its URL")]
     return [Finding("ok", name, f"answers in {1_000 * (time.perf_counter() - began):.0f} ms")]
 
 

@@ -115,7 +115,8 @@ def make_app(gateway: Gateway, *, run_gateway: bool = True) -> web.Application:
     app.router.add_route("GET", SOCKET_PATH, sockets.serve)
     app.on_shutdown.append(sockets.stop)
     app.router.add_route("*", "/x/{plugin}/{rest:.*}", plugin_routes(gateway))
-    app.add_routes([*site_routes(gateway, root_handler()), keys_route(gateway), *health_routes(gateway)])
+    health = health_routes(gateway, middleware.limiter)
+    app.add_routes([*site_routes(gateway, root_handler()), keys_route(gateway), *health])
     siblings = Siblings(gateway.config)
     add_operator(app, gateway, siblings)
     if gateway.recorder is not None:

@@ -237,6 +237,24 @@ async def test_one_replica_asks_each_node_for_its_head_and_all_learn(gateway_of)
         assert lags == [[0, 5]] * 3
 
 
+async def test_a_head_that_a_request_read_is_no_more_looked_for_by_others(gateway_of):
+    answers = Answers()
+    async with FakeNode(Node(ChainModel())) as node, FakeNode(Node(ChainModel())) as second:
+        replicas = [gateway_of(node, second, block_time_s=2.0, head_poll_s=1.0) for _ in range(2)]
+        for each in replicas:
+            each.seen._shared_looks = SharedLooks(answers, clock=lambda: 100.0)
+        one, other = replicas
+        upstream = next(iter(one.seen.views))
+        for _ in range(3):
+            await upstream.ask("eth_getBlockByNumber", ["latest", False], timeout_s=30)
+        key = one.seen._shared_looks.key(upstream.identity, one.seen._interval_s)
+        assert orjson.loads(answers.values[key])["number"] == hex(99)
+        asked = node.methods.count("eth_getBlockByNumber")
+        await other.seen.look(next(iter(other.seen.views)))
+        assert node.methods.count("eth_getBlockByNumber") == asked
+        assert next(iter(other.seen.views.values())).number == 99
+
+
 async def test_an_older_head_of_another_replica_is_asked_for_again(gateway_of):
     answers = Answers()
     async with FakeNode(Node(ChainModel())) as node, FakeNode(Node(ChainModel())) as second:

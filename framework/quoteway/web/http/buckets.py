@@ -26,10 +26,17 @@ _ROUNDING: Final = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A limit: ``amount`` requests in ``window_s`` seconds, and as many at once."""
+    """A limit: ``amount`` requests in ``window_s`` seconds, and as many at once.
+
+    With ``replicas``, the share of one of so many that cannot count together: that part of the requests. A
+    call that counts as more than the share passes all the same when there is a token, up to ``amount``. What
+    it takes has to come back before the next one, so that in the long run no more than the share is granted.
+    At once, each replica may grant one such call too much.
+    """
 
     amount: int
     window_s: int
+    replicas: int = 1
 
     @classmethod
     def of(cls, rate: str) -> Bound:
@@ -42,13 +49,30 @@ class Bound:
         return Bound(self.amount * factor, self.window_s)
 
     def share(self, replicas: int) -> Bound:
-        """Returns the limit of one of so many replicas that cannot count together: at least one request."""
-        return Bound(max(self.amount // replicas, 1), self.window_s)
+        """Returns the limit of one of so many replicas that cannot count together."""
+        return Bound(self.amount, self.window_s, replicas)
+
+    @property
+    def most(self) -> int:
+        """Returns how many requests are told to be allowed: at least one."""
+        return max(self.amount // self.replicas, 1)
 
     @property
     def token_s(self) -> float:
         """Returns the seconds in which one token comes back."""
-        return self.window_s / self.amount
+        return self.window_s * self.replicas / self.amount
+
+    def beyond(self, tokens: float, wanted: int, taken: int) -> int:
+        """Returns what a call is granted that can never be within the share, with ``tokens`` before it."""
+        share = self.amount / self.replicas
+        fits = share < wanted + taken <= self.amount
+        return wanted if fits and tokens >= min(share, 1.0) else 0
+
+    def wait_s(self, full_in_s: float, wanted: int) -> float:
+        """Returns how long it takes until a call that counts as ``wanted`` passes."""
+        share = self.amount / self.replicas
+        needed = wanted if wanted <= share else min(share, 1.0)
+        return max(full_in_s - self.window_s + needed * self.token_s, 0.0)
 
 
 class Spent(NamedTuple):
@@ -75,21 +99,28 @@ class Buckets:
         self.full_at: dict[str, float] = {}
         self._next_sweep = 0.0
 
-    def spend(self, key: str, bound: Bound, wanted: int, *, partly: bool = False) -> Spent:
-        """Takes ``wanted`` tokens; all or none of them, but with ``partly`` as many as there are."""
+    def spend(
+        self, key: str, bound: Bound, wanted: int, *, least: int | None = None, taken: int = 0
+    ) -> Spent:
+        """Takes ``wanted`` tokens; all or none of them, but with ``least`` as many as there are, which helps
+        the first of several calls when it is that many. ``taken`` is what the same call took before.
+        """
         now = time.monotonic()
         if now >= self._next_sweep:
             self._next_sweep = now + self.SWEEP_S
             self.full_at = {kept: moment for kept, moment in self.full_at.items() if moment > now}
-        amount, window_s = bound.amount, bound.window_s
+        token_s, window_s = bound.token_s, bound.window_s
         full_at = self.full_at.get(key, now)
         full_in_s = full_at - now if full_at > now else 0.0
-        left = int((window_s - full_in_s) * amount / window_s + _ROUNDING)
-        granted = wanted if wanted <= left else (left if partly else 0)
+        tokens = (window_s - full_in_s) / token_s + _ROUNDING
+        left = max(int(tokens), 0)
+        granted = wanted if wanted <= left else (0 if least is None else left)
+        if granted < wanted and bound.replicas > 1:
+            granted = max(granted, bound.beyond(tokens + taken, wanted if least is None else least, taken))
         if granted:
-            full_in_s += granted * window_s / amount
+            full_in_s += granted * token_s
             self.full_at[key] = now + full_in_s
-        return Spent(granted, left - granted, full_in_s)
+        return Spent(granted, max(left - granted, 0), full_in_s)
 
 
 class SharedBuckets:
@@ -139,7 +170,9 @@ class SharedBuckets:
         self._script: Any = self._client.register_script(self._SCRIPT)
 
     async def spend(self, key: str, bound: Bound, wanted: int, *, partly: bool = False) -> Spent:
-        """As that of ``Buckets``, in one round trip. Raises what the client raises."""
+        """As that of ``Buckets``, in one round trip; with ``partly`` as many tokens as there are. Raises what
+        the client raises.
+        """
         if time.monotonic() - self._present_at >= self.PRESENT_EVERY_S:
             self._present_at = time.monotonic()
             # Beside the request, which does not wait for it.
@@ -147,6 +180,10 @@ class SharedBuckets:
         arguments = bound.window_s * 1_000_000, bound.amount, wanted, int(partly), _ROUNDING
         granted, left, full_in_us = await self._script([key], arguments)
         return Spent(granted, left, full_in_us / 1_000_000)
+
+    async def look(self) -> None:
+        """Finds out whether the server answers."""
+        await self._client.get(self._present_key + "/look")
 
     async def _present(self) -> None:
         """Tells the others that this process counts here, and learns how many do."""

@@ -24,6 +24,7 @@ from quoteway.models import Capability
 from quoteway.networks import Networks
 from quoteway.web.http.envelope import error_response, json_response
 from quoteway.web.http.light import HEALTH_PATH, HEALTHY
+from quoteway.web.http.limits import Limiter
 from quoteway.web.http.metrics import CONTENT_TYPE, Metrics
 from quoteway.web.http.operation import NO_STORE, REQUEST_ID
 
@@ -136,9 +137,11 @@ def keys_route(gateway: Gateway) -> web.RouteDef:
     return web.get(KEYS_PATH, show)
 
 
-def health_routes(gateway: Gateway) -> list[web.RouteDef]:
+def health_routes(gateway: Gateway, limiter: Limiter | None = None) -> list[web.RouteDef]:
     """``/healthz`` (200 while the process serves) and ``/readyz`` (200 while the providers are up and some
     network's nodes answer, or what ``[server] ready_when`` says). With ``?verbose`` it shows all states.
+
+    The process serves without the stores of ``limiter`` and ``[shared]``: those that rest are only named.
     """
 
     async def healthz(request: web.Request) -> web.StreamResponse:
@@ -153,11 +156,25 @@ def health_routes(gateway: Gateway) -> list[web.RouteDef]:
             text, after = f"Not ready: {'; '.join(found.reasons)}.", {"Retry-After": "1"}
             error = ProviderUnavailable(text, headers=after, not_ready=found.reasons, retryable=True)
             return error_response(error, request[REQUEST_ID], networks)
-        told = {"notAnswering": found.silent, "notRunning": found.ended}
+        told = {
+            "notAnswering": found.silent,
+            "notRunning": found.ended,
+            "storesNotAnswering": _resting(gateway, limiter),
+        }
         body = {"status": "ready", **{name: names for name, names in told.items() if names}, **networks}
         return json_response(orjson.dumps(body), 200, NO_STORE)
 
     return [web.get(HEALTH_PATH, healthz), web.get("/readyz", readyz)]
+
+
+def _resting(gateway: Gateway, limiter: Limiter | None) -> Sequence[str]:
+    """Returns the sections of the configuration whose stores this process does without now."""
+    server = gateway.runtime.tier.server
+    rests = {
+        "limits": None if limiter is None else limiter.rest,
+        "shared": None if server is None else server.rest,
+    }
+    return [name for name, rest in rests.items() if rest is not None and rest.rests]
 
 
 def metrics_handler(gateway: Gateway, metrics: Metrics) -> Handler:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
-import logging
 import math
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,16 +16,16 @@ from multidict import MultiMapping
 
 from quoteway.config.limits import LimitsConfig, TierConfig
 from quoteway.errors import RateLimited
+from quoteway.host.shared_store import STORE_TIMEOUT_S
+from quoteway.host.store_rest import StoreRest
 from quoteway.web.http.buckets import Bound, Buckets, SharedBuckets, Spent, open_store
-
-log = logging.getLogger("quoteway.web")
 
 _COUNTED = dict.fromkeys(("quotes", "catalog", "rpc"), "requests")
 _COUNTED["wrong_keys"] = "requests without a valid API key"
 """The groups, with what the error message counts."""
 
-STORE_PAUSE_S = 5.0
-"""How long a store that failed is not asked, so that requests do not wait for it."""
+STORE_QUICK_S = 0.5
+"""How quickly a store that failed has to answer to be used again."""
 LOCAL_FACTOR = 10
 """Times the limits that programs of the same machine have in the embedded default."""
 
@@ -57,7 +56,7 @@ class Limiter:
     With ``local``, callers at loopback addresses have ``LOCAL_FACTOR`` times the limits. ``tiers`` names the
     tiers of callers, whose limits count instead. Headers are those of
     draft-ietf-httpapi-ratelimit-headers-11. ``decisions`` counts requests by group and decision (``granted``
-    or ``refused``), and ``store_failures`` failed calls of a store.
+    or ``refused``). ``rest`` tells whether a shared store is left alone, and its failures.
     """
 
     def __init__(
@@ -77,9 +76,15 @@ class Limiter:
         self._serves_local = local
         self._storage = storage or open_store(config.store, config.prefix)
         self._own = Buckets()
-        self._paused_until = 0.0
+        self.rest: StoreRest | None = None
+        if isinstance(self._storage, SharedBuckets):
+            self.rest = StoreRest(
+                self._storage.look,
+                what="limits.store",
+                meanwhile="each process counts its share of the limits",
+                answer_s=STORE_QUICK_S,
+            )
         self.decisions: Counter[tuple[str, str]] = Counter()
-        self.store_failures = 0
 
     def policy_of(self, group: str, caller: str) -> str:
         """Returns the ``RateLimit-Policy`` header."""
@@ -108,41 +113,43 @@ class Limiter:
         return state
 
     async def take_granted(
-        self, group: str, caller: str, requests: int
+        self, group: str, caller: str, requests: int, taken: int = 0, least: int = 1
     ) -> tuple[int, str, RateLimited | None]:
         """Counts as many requests as are within the limit. Returns how many, the ``RateLimit`` header, and
-        the error of the others.
+        the error of the others. ``taken`` is as in ``take``. Fewer than ``least`` help the caller nothing.
         """
-        return await self._spend(group, caller, requests, partly=True)
+        return await self._spend(group, caller, requests, taken=taken, least=least)
 
     async def close(self) -> None:
         """Closes the connections to a shared store."""
+        if self.rest is not None:
+            await self.rest.close()
         if isinstance(self._storage, SharedBuckets):
             await self._storage.close()
 
     async def _spend(
-        self, group: str, caller: str, requests: int, *, taken: int = 0, partly: bool = False
+        self, group: str, caller: str, requests: int, *, taken: int = 0, least: int | None = None
     ) -> tuple[int, str, RateLimited | None]:
+        partly = least is not None
         bound, key = self._bound_of(group, caller), self._key(group, caller)
         spent = None
         if isinstance(self._storage, Buckets):
-            spent = self._storage.spend(key, bound, requests, partly=partly)
-        elif (now := time.monotonic()) >= self._paused_until:
+            spent = self._storage.spend(key, bound, requests, least=least)
+        elif self.rest is not None and not self.rest.rests:
             try:
-                spent = await self._storage.spend(key, bound, requests, partly=partly)
+                async with asyncio.timeout(STORE_TIMEOUT_S):
+                    spent = await self._storage.spend(key, bound, requests, partly=partly)
             except Exception as error:  # the store's client has exceptions of its own
-                self.store_failures += 1
-                if now >= self._paused_until:  # only the first of the requests that waited together logs it
-                    self._paused_until = time.monotonic() + STORE_PAUSE_S
-                    text = "the rate limit store does not answer, one of %d shares is counted here: %s"
-                    log.error(text, self._storage.replicas, type(error).__name__)
+                self.rest.failed(error)
+            else:
+                self.rest.worked()
         if spent is None:
             bound = bound.share(self._replicas)
-            spent = self._own.spend(key, bound, requests, partly=partly)
+            spent = self._own.spend(key, bound, requests, least=least, taken=taken)
         self._note(group, requests, spent.granted)
-        over = (
-            None if spent.granted == requests else self._error(group, caller, spent, requests, taken, bound)
-        )
+        over = None
+        if spent.granted < requests:
+            over = self._error(group, caller, spent, requests, 0 if partly else taken, bound)
         return spent.granted, _state(group, spent), over
 
     @property
@@ -174,10 +181,10 @@ class Limiter:
         """The error of what was not granted. It passes once so many tokens are back, if a bucket has them."""
         missing = min(wanted - spent.granted + taken, bound.amount)
         fits = wanted + taken <= bound.amount
-        wait_s = max(1, math.ceil(spent.full_in_s - bound.window_s + missing * bound.token_s))
+        wait_s = max(1, math.ceil(bound.wait_s(spent.full_in_s, missing)))
         advice = f"Try again in {wait_s} s." if fits else "Ask for less at once."
         return RateLimited(
-            f"More than {bound.amount} {_COUNTED[group]} within {bound.window_s} s. {advice}",
+            f"More than {bound.most} {_COUNTED[group]} within {bound.window_s} s. {advice}",
             headers={
                 "Retry-After": str(wait_s),
                 "RateLimit-Policy": self.policy_of(group, caller),
@@ -230,9 +237,15 @@ class Counted:
         self.state = state or self.state
         return state is not None
 
-    async def take_granted(self, requests: int) -> tuple[int, RateLimited | None]:
-        """Counts requests. Returns how many of them are within the limit, and the error of the others."""
-        granted, self.state, error = await self.limiter.take_granted(self.group, self.caller, requests)
+    async def take_granted(
+        self, requests: int, *, taken: int = 0, least: int = 1
+    ) -> tuple[int, RateLimited | None]:
+        """Counts requests. Returns how many of them are within the limit, and the error of the others.
+        ``taken`` and ``least`` are as in ``Limiter``.
+        """
+        granted, self.state, error = await self.limiter.take_granted(
+            self.group, self.caller, requests, taken, least
+        )
         return granted, error
 
 

@@ -68,7 +68,13 @@ class LoadMetrics:
                 registry=registry,
             )
         )
-
+        self._resting = Gauge(
+            "quoteway_store_resting",
+            "Processes that do without the store of [limits] or [shared] now: it failed or was slow",
+            ["store"],
+            registry=registry,
+            multiprocess_mode="livesum",
+        )
         self._spans = Totals(
             Counter(
                 "quoteway_trace_spans",
@@ -93,11 +99,14 @@ class LoadMetrics:
         self._failures.show(("plugins",), rows.failures)
         if tier.server is not None:
             self._failures.show(("shared",), tier.server.failures)
+            self._resting.labels("shared").set(tier.server.rests)
         if self.tracer is not None:
             for result in ("made", "exported", "failed"):
                 self._spans.show((result,), getattr(self.tracer, result))
         if self.limiter is not None:
-            self._failures.show(("limits",), self.limiter.store_failures)
+            if self.limiter.rest is not None:
+                self._failures.show(("limits",), self.limiter.rest.failures)
+                self._resting.labels("limits").set(self.limiter.rest.rests)
             for labels, total in self.limiter.decisions.items():
                 self._decisions.show(labels, total)
         if self.cache is not None:

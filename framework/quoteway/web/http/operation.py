@@ -68,12 +68,14 @@ class Call:
         if counted is not None and requests:
             await counted.take(requests, taken=1)
 
-    async def count_granted(self, requests: int) -> tuple[int, RateLimited | None]:
+    async def count_granted(self, requests: int, least: int = 1) -> tuple[int, RateLimited | None]:
         """Counts a call as so many requests more. Returns how many of them are within the rate limit, and the
-        error of the others.
+        error of the others. Fewer than ``least`` help the caller nothing.
         """
-        counted = self.request.get(COUNTED)
-        return (requests, None) if counted is None or not requests else await counted.take_granted(requests)
+        counted: Counted | None = self.request.get(COUNTED)
+        if counted is None or not requests:
+            return requests, None
+        return await counted.take_granted(requests, taken=1, least=least)
 
     def require(self, capability: Capability, *chain_ids: int) -> None:
         """Raises ``ProviderUnavailable`` when no enabled provider serves these chains."""

@@ -125,7 +125,7 @@ async def call_rpc(call: Call) -> web.Response:
             empty = error_of(None, INVALID_REQUEST, "a batch must have a call", reason, request_id)
             return json_response(orjson.dumps(empty), 200, NO_STORE)
         costs = [each.cost for each in asked]
-        granted, over = await call.count_granted(sum(costs) - 1)
+        granted, over = await call.count_granted(sum(costs) - 1, costs[0] - 1)
         within = bisect_right(list(accumulate(costs)), 1 + granted)
         answers = await rpc.answer_batch(chain, asked, request_id, within, over)
         if not answers:

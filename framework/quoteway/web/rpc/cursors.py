@@ -19,7 +19,7 @@ from typing import Any, Final, Protocol
 from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
 from quoteway.host.shared_file import open_shared
-from quoteway.host.shared_store import shared_store
+from quoteway.host.shared_store import STORE_TIMEOUT_S, named, shared_store
 from quoteway.secrets import Secret
 
 log = logging.getLogger("quoteway.web.rpc")
@@ -165,12 +165,14 @@ class ValkeyCursors:
         self._prefix = f"{prefix}/filter/"
 
     async def load(self, key: str) -> Row | None:
-        version, content = await self._client.hmget(self._prefix + key, "v", "c")
+        async with asyncio.timeout(STORE_TIMEOUT_S):
+            version, content = await self._client.hmget(self._prefix + key, "v", "c")
         return None if version is None or content is None else (int(version), bytes(content))
 
     async def save(self, key: str, version: int, content: bytes, lifetime_s: float) -> bool:
         arguments = str(version), content, round(lifetime_s * 1_000)
-        return bool(await self._client.eval(self._SCRIPT, 1, self._prefix + key, *arguments))
+        async with asyncio.timeout(STORE_TIMEOUT_S):
+            return bool(await self._client.eval(self._SCRIPT, 1, self._prefix + key, *arguments))
 
     async def close(self) -> None:
         await self._client.aclose()
@@ -215,7 +217,7 @@ class Cursors:
 
     def _pause(self, error: Exception) -> None:
         self._paused_until = time.monotonic() + self.PAUSE_S
-        log.error("the store of polling filters does not answer: %s", type(error).__name__)
+        log.error("the store of polling filters does not answer: %s", named(error))
 
 
 def open_cursors(config: Config) -> Cursors:

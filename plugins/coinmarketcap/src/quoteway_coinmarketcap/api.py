@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Generic, TypeVar
@@ -50,6 +51,7 @@ class CoinMarketCapApi:
         self._context = context
         self._clock = clock
         self._base_url: str = settings["base_url"].rstrip("/")
+        self._refresh_s: float = settings["refresh_s"]
         self._timeout_s: float = settings["timeout_s"]
         self._max_bytes: int = settings["max_response_bytes"]
         self._pause_s = _MINUTE_S / settings["requests_per_minute"]
@@ -58,7 +60,27 @@ class CoinMarketCapApi:
         self._failures = 0
 
     async def get(self, path: str, params: Mapping[str, str], kind: type[T]) -> T:
-        """Returns ``data`` of an answer, after the pause that the plan asks for. Raises ``ApiFailed``."""
+        """Returns ``data`` of an answer, after the pause that the plan asks for. Raises ``ApiFailed``.
+
+        Replicas share answers: one of them asks for all, which costs the plan no more than one alone.
+        """
+        place = [self._base_url, path, *(part for pair in sorted(params.items()) for part in pair)]
+        document = self._context.shared_document([*place, *self._headers.values()], self._refresh_s)
+        taken = await document.take()
+        if taken is not None:
+            with contextlib.suppress(ApiFailed):
+                return await self._data(taken[0], kind)
+        try:
+            body = await self._fetched(path, params)
+            data = await self._data(body, kind)
+        except BaseException:
+            document.refuse()
+            raise
+        self._failures = 0
+        document.give(body)
+        return data
+
+    async def _fetched(self, path: str, params: Mapping[str, str]) -> bytes:
         await asyncio.sleep(max(0.0, self._next_s - self._clock()))
         self._next_s = self._clock() + self._pause_s
         try:
@@ -76,13 +98,15 @@ class CoinMarketCapApi:
         if status != 200 or body is None:
             text = f"HTTP {status}" if status != 200 else f"its answer is larger than {self._max_bytes} bytes"
             raise self._failed(text)
+        return body
+
+    async def _data(self, body: bytes, kind: type[T]) -> T:
         try:
             answer = await asyncio.to_thread(msgspec.json.decode, body, type=Envelope[kind])  # type: ignore[valid-type]
         except (msgspec.MsgspecError, RecursionError):
             raise self._failed("its answer does not follow its documentation") from None
         if str(answer.status.error_code) != "0" or answer.data is None:
             raise self._failed("its answer names an error")
-        self._failures = 0
         data: T = answer.data
         return data
 

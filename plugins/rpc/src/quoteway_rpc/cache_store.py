@@ -108,6 +108,8 @@ def open_store(
             f"{scheme.replace('redis', 'valkey')}://{rest}",
             socket_timeout=10 * TIMEOUT_S,
             socket_connect_timeout=10 * TIMEOUT_S,
+            # The client's own default compares no host names.
+            **({"ssl_check_hostname": True} if scheme in ("rediss", "valkeys") else {}),
         )
     except ValueError:
         # Without its text, which may quote the URL.

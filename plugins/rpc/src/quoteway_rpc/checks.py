@@ -112,6 +112,8 @@ class Checks:
             raise
         if method in _TELL_HEADS:
             heads.learn(upstream, method, params, found)
+            if doubt is None:
+                heads.tell_others(upstream, method, params, found)
         doubted = _doubted.get()
         if doubt is None or doubted is None:
             return

@@ -22,6 +22,7 @@ from quoteway_rpc.health import Health
 from quoteway_rpc.log_ranges import LogRanges
 from quoteway_rpc.race import Race, RaceLimits
 from quoteway_rpc.receiving import Budget
+from quoteway_rpc.shared_chain_ids import SharedChainIds
 from quoteway_rpc.shared_looks import SharedLooks
 from quoteway_rpc.shared_reads import SharedReads
 from quoteway_rpc.upstream import Upstream
@@ -39,6 +40,7 @@ class Dispatcher(RpcUpstream):
         settings = context.settings
         self._total_timeout_s: float = settings["total_timeout_s"]
         budget = Budget(max(settings["max_received_bytes"], settings["max_response_bytes"]))
+        chain_ids = None if context.shared is None else SharedChainIds(context.shared)
         self._upstreams: dict[int, list[Upstream]] = {
             network.chain_id: [
                 Upstream(
@@ -48,6 +50,7 @@ class Dispatcher(RpcUpstream):
                     settings["max_response_bytes"],
                     budget,
                     lambda: context.trace,
+                    chain_ids,
                 )
                 for index, endpoint in enumerate(network.endpoints)
             ]

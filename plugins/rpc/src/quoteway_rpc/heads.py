@@ -56,6 +56,7 @@ class NetworkHeads(KnownHeads):
         self._watching: asyncio.Task[None] | None = None
         self._looks: dict[Upstream, asyncio.Task[None]] = {}
         self._shared_looks = looks
+        self._given: dict[Upstream, bytes] = {}
         self._queues: set[asyncio.Queue[Header | None]] = set()
         self.closed = False
 
@@ -166,12 +167,23 @@ class NetworkHeads(KnownHeads):
             with contextlib.suppress(Unusable):  # what is no block is not used
                 self.learn(upstream, method, latest, block)
                 return
+        self._given[upstream] = key
         try:
             block = await upstream.ask(method, latest, timeout_s=_POLL_TIMEOUT_S)
         except BaseException:
             shared.release(key)
             raise
         shared.put(key, block, interval_s)
+
+    def tell_others(self, upstream: Upstream, method: str, params: Sequence[Any], block: Any) -> None:
+        """Tells other replicas the newest block that an upstream told here, once in each half block time."""
+        shared = self._shared_looks
+        if shared is None or method != "eth_getBlockByNumber" or params[0] != "latest":
+            return
+        key = shared.key(upstream.identity, self._interval_s)
+        if self._given.get(upstream) != key:
+            self._given[upstream] = key
+            shared.put(key, block, self._interval_s)
 
     def _is_as_new(self, upstream: Upstream, block: Mapping[str, Any]) -> bool:
         """Whether a block is no older than what the upstream told here: an older one, it is to say itself."""

@@ -1,7 +1,8 @@
 """The newest blocks of upstreams, for which one replica asks for all (``[shared]``).
 
-In each half block time the first replica that wants to know an upstream's newest block asks for it, and the
-others take its answer. Each of them learns from it as from an answer of its own.
+In each half block time the first replica that wants to know an upstream's newest block asks for it, or has
+been told it by a read of its own, and the others take its answer. Each of them learns from it as from an
+answer of its own.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import itertools
+import math
 import re
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -20,6 +21,7 @@ from quoteway_rpc.error_rows import Outcome
 from quoteway_rpc.log_refusals import size_refusal
 from quoteway_rpc.outcomes import Unusable as Unusable
 from quoteway_rpc.receiving import Budget
+from quoteway_rpc.shared_chain_ids import OWN_S, SharedChainIds
 
 VERIFIED_S = 30.0
 """How long an upstream is believed to be of its network before its chain id is asked again."""
@@ -35,6 +37,7 @@ class Upstream:
     """An endpoint of one network. Its URLs and headers are secrets: no text made here contains them.
 
     ``ws`` has its WebSocket URL and headers, None when it has none. ``identity`` is that of equal endpoints.
+    ``shared`` has the comparisons of its chain id by other replicas.
     """
 
     def __init__(
@@ -45,6 +48,7 @@ class Upstream:
         max_response_bytes: int,
         budget: Budget | None = None,
         trace: Callable[[], str | None] = lambda: None,
+        shared: SharedChainIds | None = None,
     ) -> None:
         self.label = endpoint.name or f"upstream {index + 1}"
         self.tier = endpoint.tier
@@ -57,7 +61,9 @@ class Upstream:
         self.inspect: Inspect | None = None
         self._trace = trace
         self._ids: Iterator[int] = itertools.count(1)
+        self._shared = shared
         self._verified_at: float | None = None
+        self._compared_at = -math.inf
         self._verifying = asyncio.Lock()  # of the first requests one asks for the chain id, the others wait
 
     def __repr__(self) -> str:
@@ -97,7 +103,7 @@ class Upstream:
                             await self._verify()
                 elif now - self._verified_at >= VERIFIED_S:
                     self._verified_at = now  # of the requests at this time, one asks
-                    await self._verify()
+                    await self._verify_again(now)
                 result = await self._exchange(method, params, raw)
                 if self.inspect is not None:
                     await self.inspect(self, method, params, result)
@@ -128,15 +134,36 @@ class Upstream:
         """Returns the result of a read that a check of this upstream's own answer needs."""
         return await self._exchange(method, params)
 
+    async def _verify_again(self, now: float) -> None:
+        """Compares the chain id, or takes the word of another replica that has compared it meanwhile."""
+        shared = self._shared
+        if shared is None or now - self._compared_at >= OWN_S:
+            await self._verify()
+            return
+        age_s = await shared.age_s(self.identity, VERIFIED_S)
+        if age_s is None:
+            await self._verify()
+        elif self._verified_at is not None:  # no failure came meanwhile
+            self._verified_at = asyncio.get_running_loop().time() - age_s
+
     async def _verify(self) -> None:
         """Compares the chain id: a node of another chain would answer everything wrongly."""
+        asked_at_ms = 0 if self._shared is None else self._shared.now_ms
+        is_right = False
         try:
             answered = await self._exchange("eth_chainId", [])
+            is_right = self.is_chain_id(answered)
         except RpcError as error:
             raise Unusable("no_chain_id", error) from None
-        if not self.is_chain_id(answered):
+        finally:
+            if self._shared is not None:
+                if is_right:
+                    self._shared.put(self.identity, asked_at_ms, VERIFIED_S)
+                else:
+                    self._shared.release(self.identity)
+        if not is_right:
             raise Unusable("wrong_chain_id")
-        self._verified_at = asyncio.get_running_loop().time()
+        self._verified_at = self._compared_at = asyncio.get_running_loop().time()
 
     async def _exchange(self, method: str, params: Sequence[Any], raw: bool = False) -> Any:
         request_id = next(self._ids)

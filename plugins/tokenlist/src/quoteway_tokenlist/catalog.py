@@ -260,7 +260,8 @@ class TokenListCatalog(TokenCatalog):
         places = [place for network in self._context.networks for place in network.token_lists]
         for place in dict.fromkeys([*places, *self._settings["lists"]]):
             if "://" in place:
-                yield UrlSource(URL(place), limits, lambda: self._context.http)
+                document = self._context.shared_document([place], self._settings["refresh_s"])
+                yield UrlSource(URL(place), limits, lambda: self._context.http, document)
             else:
                 yield FileSource(self._folder() / place, limits.max_bytes)
 

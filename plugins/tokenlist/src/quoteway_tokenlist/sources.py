@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import aiohttp
+from quoteway import SharedDocument
 from yarl import URL
 
 from quoteway_tokenlist.document import ListError, TokenList, parse_list
@@ -29,12 +30,16 @@ class ListSource(ABC):
         if found is None:
             return False
         body, etag = found
+        changed = await self._use(body)
+        self._etag = etag
+        return changed
+
+    async def _use(self, body: bytes) -> bool:
         # Files and many servers have no ETag.
         changed = self.current is None or hashlib.sha256(body).hexdigest() != self.current.digest
         if changed:
             # 10,000 entries with checksums take a tenth of a second, so they are parsed in a thread.
             self.current = await asyncio.to_thread(parse_list, body)
-        self._etag = etag
         return changed
 
     @abstractmethod
@@ -72,16 +77,58 @@ class FileSource(ListSource):
 
 
 class UrlSource(ListSource):
-    """A list at an http(s) URL. ``session`` returns the HTTP session once the server runs."""
+    """A list at an http(s) URL. ``session`` returns the HTTP session once the server runs.
 
-    def __init__(self, url: URL, limits: Limits, session: Callable[[], aiohttp.ClientSession]) -> None:
+    Replicas share the list (``document``): one of them fetches it for all.
+    """
+
+    def __init__(
+        self,
+        url: URL,
+        limits: Limits,
+        session: Callable[[], aiohttp.ClientSession],
+        document: SharedDocument | None = None,
+    ) -> None:
         super().__init__(f"list of {url.host}")
         self._url = url
         self._limits = limits
         self._session = session
+        self._document = document or SharedDocument(None, (), 1.0)
+        self._body: bytes | None = None
 
     def retry_s(self, failures: int) -> float:
         return float(min(2 ** min(failures, 12), 3600))
+
+    async def refresh(self) -> bool:
+        """As ``ListSource.refresh``. Other replicas are given what could be read."""
+        taken = await self._document.take()
+        if taken is not None and len(taken[0]) <= self._limits.max_bytes:
+            return await self._take(taken[0])
+        try:
+            changed = await super().refresh()
+        except BaseException:
+            self._document.refuse()
+            raise
+        if self._body is not None:
+            self._document.give(self._body)
+        return changed
+
+    async def _take(self, body: bytes) -> bool:
+        if body == self._body:
+            return False
+        try:
+            changed = await self._use(body)
+        except BaseException:
+            self._document.refuse()
+            raise
+        self._etag = None  # it is of another answer
+        return changed
+
+    async def _use(self, body: bytes) -> bool:
+        changed = await super()._use(body)
+        # Other replicas are given it again while its host says that it has not changed.
+        self._body = body if self._document.is_shared else None
+        return changed
 
     async def _read(self, etag: str | None) -> tuple[bytes, str | None] | None:
         fetched = await fetch(self._session(), self._url, self._limits, etag=etag)

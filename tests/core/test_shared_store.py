@@ -1,0 +1,320 @@
+"""The servers that replicas share: options of their URLs, TLS, a cluster, and one that is slow."""
+
+import asyncio
+import contextlib
+import time
+
+import pytest
+from quoteway.engine.held_amounts import HeldAmounts, Hold
+from quoteway.errors import ConfigError, UpstreamError
+from quoteway.evm.head import request_arrival
+from quoteway.host.plugin_rows import ValkeyRows
+from quoteway.host.shared_answers import SharedAnswersOf
+from quoteway.host.shared_server import SharedServer
+from quoteway.host.shared_store import named, options_of, shared_store
+from quoteway.web.http.buckets import Bound, SharedBuckets
+from quoteway.web.rpc.cursors import ValkeyCursors
+from shared_replicas import SharingReplica
+from shared_server import SlowProxy, certificates, cluster_at, server_at, tls_server_at
+from valkey.exceptions import ValkeyClusterException, ValkeyError
+
+FAILURES = (OSError, ValkeyError, ValkeyClusterException)
+SECRET = b"a key that all replicas have"
+
+
+@pytest.mark.parametrize(
+    ("url", "text"),
+    [
+        ("redis://host/0?socket_timeout=60", "unknown option"),
+        ("rediss://host/0?ssl_cert_reqs=none", "unknown option"),
+        ("rediss://host/0?ssl_check_hostname=false", "unknown option"),
+        ("redis://host/0?cluster=maybe", '"true" or "false"'),
+        ("redis://host/1?cluster=true", "number 0 only"),
+        ("redis://host/x", "number of a database"),
+        ("redis://host/0?ssl_ca_certs=ca.pem", "without TLS"),
+        ("rediss://host/0?ssl_keyfile=key.pem", "without ssl_certfile"),
+        ("rediss://user:canary@host/0?ssl_ca_certs=/nowhere/canary.pem", "ssl_ca_certs"),
+        ("rediss://host/0?ssl_certfile=/nowhere/client.pem", "ssl_certfile"),
+    ],
+)
+def test_a_url_that_cannot_be_used_is_refused_at_the_start(url, text):
+    with pytest.raises(ConfigError) as refusal:
+        shared_store(url)
+    assert text in str(refusal.value)
+    assert "canary" not in str(refusal.value)
+
+
+def test_options_of_a_url():
+    assert not options_of("redis://host?cluster=false")
+    assert options_of("redis://host?cluster=true") == {"cluster": "true"}
+    client = shared_store("rediss://quoteway:p%40ss@host:7000/2")
+    given = client.connection_pool.connection_kwargs
+    assert given["ssl_check_hostname"] is True
+    assert given["ssl_cert_reqs"] == "required"
+    assert (given["host"], given["port"], given["db"]) == ("host", 7000, 2)
+    assert (given["username"], given["password"]) == ("quoteway", "p@ss")
+    assert "ssl_check_hostname" not in shared_store("redis://host").connection_pool.connection_kwargs
+
+
+# --- TLS ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+async def test_tls_with_an_authority_a_client_certificate_and_a_password(tmp_path, unused_tcp_port):
+    files = certificates(tmp_path)
+    process = await tls_server_at(unused_tcp_port, tmp_path, files)
+    of_client = f"&ssl_certfile={files['client.pem']}&ssl_keyfile={files['client.key']}"
+    trusted = f"?ssl_ca_certs={files['ca.pem']}{of_client}"
+    place = f"localhost:{unused_tcp_port}/0"
+    wrong = {
+        # The certificate is of localhost.
+        f"rediss://quoteway:secret@127.0.0.1:{unused_tcp_port}/0{trusted}": "host name",
+        f"rediss://quoteway:secret@{place}?ssl_ca_certs={files['other.pem']}{of_client}": "authority",
+        f"rediss://quoteway:secret@{place}{trusted.split('&')[0]}": "Error",  # no certificate of its own
+        f"rediss://quoteway:wrong@{place}{trusted}": "user and password",
+        f"redis://quoteway:secret@{place}": "Error",
+    }
+    try:
+        client = shared_store(f"rediss://quoteway:secret@{place}{trusted}")
+        assert await client.set("x", b"1")
+        assert await client.get("x") == b"1"
+        await client.aclose()
+        for url, text in wrong.items():
+            client = shared_store(url)
+            with pytest.raises(FAILURES) as refusal:
+                await client.get("x")
+            assert text in named(refusal.value)
+            with contextlib.suppress(Exception):
+                await client.aclose()
+    finally:
+        process.kill()
+        await process.wait()
+
+
+# --- a cluster ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cluster_ports(unused_tcp_port_factory):
+    return [unused_tcp_port_factory() for _ in range(3)]
+
+
+async def use_everything(url):
+    """Uses what keeps something in a store, with keys that belong to all parts of a cluster."""
+    buckets = SharedBuckets(url)
+    for number in range(20):
+        found = await buckets.spend(f"bucket/{number}", Bound(10, 3_600), 3)
+        assert (found.granted, found.left) == (3, 7)
+        assert (await buckets.spend(f"bucket/{number}", Bound(10, 3_600), 8)).granted == 0
+    await asyncio.wait([buckets._presenting])
+    assert buckets.replicas == 1
+    await buckets.look()
+    await buckets.close()
+
+    amounts = HeldAmounts(url, "mine", 3_600)
+    holds = [Hold(f"counter {number}", 10, 15, 60) for number in range(10)]
+    assert (await amounts.hold("one", 60, b"", holds)).is_held
+    assert (await amounts.hold("other", 60, b"", holds)).used == (10,) * 10
+    (held,) = await amounts.held("counter 1")
+    assert await amounts.release("counter 1", held)
+    await amounts.tell("1:0xabc", 7, "0xhash", 60)
+    assert await amounts.told("1:0xabc", [7, 8]) == {7: "0xhash"}
+    await amounts.close()
+
+    rows = ValkeyRows(url)
+    for number in range(10):
+        assert await rows.set("mine", f"key {number}", b"value", None, True)
+    assert not await rows.set("mine", "key 1", b"other", 60.0, True)
+    await rows.delete("mine", "key 2")
+    assert len(await rows.keys("mine")) == 9
+    assert await rows.get("mine", "key 1") == b"value"
+    await rows.close()
+
+    cursors = ValkeyCursors(url, "mine")
+    for number in range(10):
+        assert await cursors.save(f"key {number}", 0, b"content", 60.0)
+        assert not await cursors.save(f"key {number}", 0, b"other", 60.0)
+        assert await cursors.load(f"key {number}") == (1, b"content")
+    await cursors.close()
+
+    servers = [
+        SharedServer(shared_store(url, 30.0), "mine", [SECRET], timeout_s=30, wait_s=30) for _ in range(2)
+    ]
+    one, other = (SharedAnswersOf(server, "rpc") for server in servers)
+    keys = [f"key {number}".encode() for number in range(40)]
+    assert await asyncio.gather(*map(one.get, keys)) == [None] * 40
+    waiting = asyncio.gather(*map(other.get, keys))
+    for key in keys:
+        one.put(key, key + b" value", 60)
+    assert await waiting == [key + b" value" for key in keys]
+    assert not any(server.failures for server in servers)
+    for each in (one, other, *servers):
+        await each.close()
+
+
+@pytest.mark.services
+async def test_everything_that_is_shared_works_over_a_cluster(tmp_path, cluster_ports):
+    servers = await cluster_at(cluster_ports, tmp_path)
+    try:
+        url = f"redis://127.0.0.1:{cluster_ports[0]}/0?cluster=true"
+        await use_everything(url)
+        await heads_over(url)
+        await a_cluster_is_named_that_the_url_does_not_say(url.partition("?")[0])
+        await all_nodes_fail_and_come_back(url, servers, cluster_ports, tmp_path)
+    finally:
+        for server in servers:
+            if server.returncode is None:
+                server.kill()
+            await server.wait()
+
+
+async def heads_over(url):
+    """One replica follows the chain, and the other is told of its blocks at once."""
+    replicas = [SharingReplica(url) for _ in range(2)]
+    async with asyncio.timeout(60):
+        while not (any(r.heads.holds for r in replicas) and any(r.heads.follows for r in replicas)):
+            for each in replicas:
+                await each.use()
+            await asyncio.sleep(0.05)
+        (follower,) = (each for each in replicas if each.heads.follows)
+        before = follower.events("heads")
+        while follower.events("heads") < before + 10:
+            await follower.use()
+            await asyncio.sleep(0.05)
+    for each in replicas:
+        await each.close()
+
+
+async def a_cluster_is_named_that_the_url_does_not_say(url):
+    client = shared_store(url)
+    with pytest.raises(FAILURES) as refusal:
+        await asyncio.gather(*(client.get(f"key {number}") for number in range(20)))
+    assert "add ?cluster=true" in named(refusal.value)
+    await client.aclose()
+
+
+async def all_nodes_fail_and_come_back(url, servers, ports, folder):
+    server = SharedServer(shared_store(url), "mine", [SECRET], timeout_s=2, wait_s=0.1)
+    answers = SharedAnswersOf(server, "rpc")
+    await answers.get(b"key")
+    for each in servers:
+        each.kill()
+        await each.wait()
+    # At once, so that each node is found to fail.
+    await asyncio.gather(*(answers.get(str(number).encode()) for number in range(50)))
+    assert server.rests
+    for place, port in enumerate(ports):
+        bus = str(port - 20_000 if port > 40_000 else port + 20_000)
+        options = ("--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000")
+        servers[place] = await server_at(port, folder / str(port), *options)
+    async with asyncio.timeout(120):
+        while server.rests:
+            await asyncio.sleep(0.1)
+        answers.put(b"again", b"value", 60)
+        while await answers.get(b"again") != b"value":
+            await asyncio.sleep(0.1)
+            answers.put(b"again", b"value", 60)
+    for each in (answers, server):
+        await each.close()
+
+
+@pytest.mark.services
+async def test_one_server_is_no_cluster(tmp_path, unused_tcp_port):
+    process = await server_at(unused_tcp_port, tmp_path)
+    client = shared_store(f"redis://127.0.0.1:{unused_tcp_port}/0?cluster=true")
+    with pytest.raises(FAILURES) as refusal:
+        await client.get("x")
+    assert "no cluster" in named(refusal.value)
+    process.kill()
+    await process.wait()
+
+
+# --- a slow server ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+async def slow(tmp_path, unused_tcp_port, monkeypatch):
+    """A proxy before a server, for the shared answers of two replicas, with a time limit of 0.25 s."""
+    monkeypatch.setattr("quoteway.host.store_rest.FIRST_REST_S", 0.2)
+    process = await server_at(unused_tcp_port, tmp_path)
+    async with SlowProxy(unused_tcp_port) as proxy:
+        server = SharedServer(shared_store(proxy.url), "mine", [SECRET], timeout_s=0.5, wait_s=0.5)
+        proxy.answers = SharedAnswersOf(server, "rpc")
+        proxy.server = server
+        yield proxy
+        await proxy.answers.close()
+        await server.close()
+    process.kill()
+    await process.wait()
+
+
+async def request_of(answers, reads):
+    """A request that reads one thing after another; returns how long it took."""
+    began = time.monotonic()
+    with request_arrival():
+        for number in range(reads):
+            await answers.get(b"read %d of %f" % (number, began))
+    return time.monotonic() - began
+
+
+@pytest.mark.services
+@pytest.mark.parametrize("delay_s", [2.0, None])
+async def test_a_slow_server_costs_one_request_a_bounded_time_and_the_next_nothing(slow, delay_s):
+    await slow.answers.get(b"connected")
+    slow.delay_s = delay_s
+    assert await request_of(slow.answers, 50) < 0.5 + 0.5 + 1.0
+    assert slow.server.rests
+    began = time.monotonic()
+    took = [await request_of(slow.answers, 50) for _ in range(50)]
+    while time.monotonic() - began < 1.5:  # longer than the first pauses: looks do not end the rest
+        took.append(await request_of(slow.answers, 50))
+        await asyncio.sleep(0.01)
+    assert slow.server.rests
+    assert sorted(took)[int(0.99 * len(took))] < 0.25
+    slow.delay_s = 0.0
+    async with asyncio.timeout(60):
+        while slow.server.rests:
+            await asyncio.sleep(0.05)
+    slow.answers.put(b"key", b"value", 60)
+    async with asyncio.timeout(60):
+        while await slow.answers.get(b"key") != b"value":
+            await asyncio.sleep(0.05)
+
+
+@pytest.mark.services
+async def test_answers_that_are_each_in_time_do_not_add_up(slow):
+    """A request that reads one thing after another waits no longer for the server than one command may."""
+    await slow.answers.get(b"connected")
+    slow.delay_s = 0.2
+    assert await request_of(slow.answers, 50) < 0.5 + 0.5 + 1.0
+    assert slow.server.rests
+    await asyncio.sleep(1.0)
+    assert slow.server.rests, "as slow as before"
+
+
+@pytest.mark.services
+async def test_a_late_answer_is_never_taken_for_that_of_another_command(slow):
+    await slow.answers.get(b"connected")
+    for number in range(5):
+        slow.answers.put(b"key %d" % number, b"value %d" % number, 60)
+    slow.delay_s = 0.7
+    await asyncio.gather(*(slow.answers.get(b"key %d" % number) for number in range(5)))
+    slow.delay_s = 0.0
+    async with asyncio.timeout(60):
+        while slow.server.rests:
+            await asyncio.sleep(0.05)
+    for number in range(5):
+        assert await slow.answers.get(b"key %d" % number) in (b"value %d" % number, None)
+
+
+@pytest.mark.services
+async def test_stores_that_hang_fail_in_time(slow):
+    slow.delay_s = None
+    rows = ValkeyRows(slow.url)
+    async with asyncio.timeout(30):
+        with pytest.raises(UpstreamError):
+            await rows.get("mine", "key")
+        with pytest.raises(TimeoutError):
+            await ValkeyCursors(slow.url, "mine").load("key")
+    assert rows.failures == 1
+    await rows.close()
