@@ -12,6 +12,7 @@ from quoteway.host.plugin_rows import ValkeyRows
 from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_server import SharedServer
 from quoteway.host.shared_store import named, options_of, shared_store
+from quoteway.server import machine_checks
 from quoteway.web.http.buckets import Bound, SharedBuckets
 from quoteway.web.rpc.cursors import ValkeyCursors
 from shared_replicas import SharingReplica
@@ -160,6 +161,13 @@ async def test_everything_that_is_shared_works_over_a_cluster(tmp_path, cluster_
         await use_everything(url)
         await heads_over(url)
         await a_cluster_is_named_that_the_url_does_not_say(url.partition("?")[0])
+        for asked, level in (
+            (url, "ok"),
+            *((f"redis://127.0.0.1:{port}/0", "fail") for port in cluster_ports),
+        ):
+            (finding,) = await machine_checks._server("shared.url", asked, "each reads for itself")
+            assert finding.mark == level, finding
+            assert level == "ok" or "add ?cluster=true" in finding.text
         await all_nodes_fail_and_come_back(url, servers, cluster_ports, tmp_path)
     finally:
         for server in servers:
