@@ -105,7 +105,7 @@ class SoakChains:
             self.reverted.append(f"{slug}: {amount} of {sold} for {got}: {statuses}")
 
     async def _ask(self, session: aiohttp.ClientSession, slug: str, path: str, body: Any) -> Any:
-        began, found, status, code = time.monotonic(), None, 0, ""
+        began, found, status, code, message = time.monotonic(), None, 0, "", ""
         try:
             async with session.post(f"{self._url}/v2/swaps/{path}", json=body) as answer:
                 status, found = answer.status, await answer.json()
@@ -113,6 +113,8 @@ class SoakChains:
             code = type(error).__name__
         if found is not None and "error" in found:
             reason = (found["error"].get("details") or {}).get("reason", "")
+            message = found["error"]["message"]
             code, found = f"{found['error']['code']} {reason}".strip(), None
-        self.outcomes.append(Outcome("trade", slug, began, time.monotonic() - began, status, code))
+        took_s = time.monotonic() - began
+        self.outcomes.append(Outcome("trade", slug, began, took_s, status, code, message))
         return found

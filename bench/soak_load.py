@@ -45,7 +45,7 @@ _TRADED: Final = ("USDC", "DAI", "USDT", "WETH")
 
 
 class Outcome(NamedTuple):
-    """One answer. ``code`` is that of an error, with its reason."""
+    """One answer. ``code`` is that of an error, with its reason; ``message`` says more of a failure."""
 
     kind: str
     network: str
@@ -53,6 +53,7 @@ class Outcome(NamedTuple):
     took_s: float
     status: int
     code: str
+    message: str = ""
 
     @property
     def ended(self) -> float:
@@ -120,9 +121,11 @@ class SoakClient:
 
     # --- requests ------------------------------------------------------------------------------------------
 
-    def _write(self, kind: str, network: str, began: float, status: int, code: str = "") -> None:
+    def _write(
+        self, kind: str, network: str, began: float, status: int, code: str = "", message: str = ""
+    ) -> None:
         took_s = time.monotonic() - began
-        self._output.write(json.dumps([kind, network, began, took_s, status, code]) + "\n")
+        self._output.write(json.dumps([kind, network, began, took_s, status, code, message]) + "\n")
         self._output.flush()
 
     async def _ask(
@@ -133,7 +136,7 @@ class SoakClient:
         method = method or ("GET" if body is None else "POST")
         raw = isinstance(body, bytes)
         more = {"data": body, "headers": {"Content-Type": "application/json"}} if raw else {"json": body}
-        began, found = time.monotonic(), None
+        began, found, message = time.monotonic(), None, ""
         try:
             async with session.request(method, self.url + path, **(more if body is not None else {})) as told:
                 answer = await told.read()
@@ -148,7 +151,8 @@ class SoakClient:
             details = error.get("details") or error.get("data") or {}
             reason = details.get("reason", "") if isinstance(details, dict) else ""
             code, found = f"{error['code']} {reason}".strip(), None
-        self._write(kind, network, began, status, code)
+            message = error["message"] if status >= 500 else ""
+        self._write(kind, network, began, status, code, message)
         return found
 
     def _quote_request(self, known: Known) -> dict[str, Any]:
@@ -182,7 +186,7 @@ class SoakClient:
 
     async def lists(self, known: Known) -> None:
         name = self._chance.choice(("pools", "vaults", "tokens"))
-        limit = self._chance.randint(1, 200)
+        limit = self._chance.choice((10, 50, 200))
         await self._ask("list", known.slug, f"/v2/{name}?network={known.slug}&limit={limit}")
 
     async def one(self, known: Known) -> None:

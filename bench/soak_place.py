@@ -193,9 +193,8 @@ async def soak_place(
         config.write_text(_configuration(port, devnet.ports, faults, shared.url))
         command = str(Path(sys.executable).with_name("quoteway"))
         environ = {"SOAK_KEY": secrets.token_hex(32), "SOAK_CACHE": shared.url, "SOAK_DATABASE": database_url}
-        started = {"environ": environ, "log": log}
-        index = await enter(process(command, "index", "--config", str(config), **started))
-        gateway = await enter(process(command, "serve", "--config", str(config), **started))
+        index = await enter(process(command, "index", "--config", str(config), environ=environ, log=log))
+        gateway = await enter(process(command, "serve", "--config", str(config), environ=environ, log=log))
         url = f"http://127.0.0.1:{port}"
         await wait_for(f"{url}/readyz", gateway)
         chains = SoakChains(url, direct, devnet.chains, seed)

@@ -5,7 +5,17 @@ import pytest
 for plugin in ("devnet", "uniswap"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
-from bench.connections import FEW_FILES, MOST_OPENED, active, all_files, asked_again, crowd, opened, place_of  # noqa: E402
+from bench.connections import (
+    FEW_FILES,
+    MOST_OPENED,
+    PATIENT,
+    active,
+    all_files,
+    asked_again,
+    crowd,
+    opened,
+    place_of,
+)  # noqa: E402
 from bench.server import gateway  # noqa: E402
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
@@ -14,7 +24,7 @@ pytestmark = [pytest.mark.services, pytest.mark.slow]
 async def test_connections_that_wait_and_ask_lose_nothing():
     """``python -m bench connections`` has 5,000 and 2,000."""
     with all_files():
-        async with gateway() as url:
+        async with gateway(environ=PATIENT) as url:
             host, port = place_of(url)
             async with opened(host, port, 500) as idle, opened(host, port, 200) as asking:
                 async with active(asking, think_s=(0.0, 0.2)) as outcomes:
@@ -25,7 +35,7 @@ async def test_connections_that_wait_and_ask_lose_nothing():
 
 async def test_more_connections_than_files_close_those_that_waited_longest():
     with all_files():
-        async with gateway(most_files=FEW_FILES) as url:
+        async with gateway(most_files=FEW_FILES, environ=PATIENT) as url:
             outcomes, quoted = await crowd(url, MOST_OPENED)
             assert quoted == {"quoted": 10}, "files are left for what the gateway itself opens"
             assert outcomes.keys() == {"200", "closed"}
