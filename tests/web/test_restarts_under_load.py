@@ -1,6 +1,7 @@
-"""A short run of ``bench restarts``: requests through the shipped nginx.conf while replicas end and reload."""
+"""A short run of ``bench restarts``: requests through the shipped nginx.conf while replicas end or reload."""
 
 import pytest
+
 from bench import restarts
 from bench.report import Report
 
