@@ -108,6 +108,7 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("kills", 200, "processes to kill while they write an index"),
     ("restarts", 100, "restarts, reloads and kills under load"),
     ("rate", 200.0, "requests a second meanwhile"),
+    ("longest", 60.0, "minutes after which no other restart begins"),
     ("attacks", 300, "attacks on prices"),
     ("controls", 300, "honest markets beside the attacks on prices"),
     ("seed", 1, "seed of the random numbers"),

@@ -25,14 +25,14 @@ REFERENCE_S: Final = 120.0
 DIRECT_PER_S: Final = 10
 """Requests a second of each direct client of a replica."""
 SHARES: Final = {
-    "health": 60,
-    "rpc": 60,
-    "networks": 30,
-    "tokens": 14,
-    "vaults": 12,
-    "providers": 6,
-    "portfolio": 6,
-    "quote": 8,
+    "health": 80,
+    "rpc": 20,
+    "networks": 48,
+    "tokens": 20,
+    "vaults": 20,
+    "providers": 2,
+    "portfolio": 2,
+    "quote": 4,
     "action": 4,
 }
 """Of 200 requests."""

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from quoteway_devnet.chains import Devnet
 
 WORKERS: Final = 2
-WAIT_S: Final = 120.0
+WAIT_S: Final = 300.0
 BLOCK_S: Final = 2.0
 LIFETIMES_S: Final = (180, 240)
 """Of quotes, which tell which configuration a replica has."""
@@ -55,6 +55,8 @@ keys = [{{ id = "bench", secret = {{ env = "BENCH_KEY" }} }}]
 enabled = false
 [plugins]
 load = {plugins}
+[plugin.router]
+solver_processes = 0
 [plugin.devnet]
 enabled = true
 start = false

@@ -94,10 +94,16 @@ class Seen:
     """When each round began, and its kind."""
     retried: Counter[str] = field(default_factory=Counter)
     """What went wrong with the connections that nginx tried first."""
+    _said: int = 0
 
     def during(self, at: float) -> str:
         """Returns the kind of the round at a time."""
         return next((kind for began, kind in reversed(self.done) if began <= at), "before")
+
+    def unsaid(self) -> list[str]:
+        """Returns what was lost or wrong since the last call."""
+        since, self._said = self._said, len(self.client.failures)
+        return [str(each)[:LINE] for each in self.client.failures[since:] if "direct" not in each]
 
     @property
     def wrong(self) -> list[object]:
@@ -117,8 +123,10 @@ class Seen:
         return Counter(line[:LINE] for line in lines).most_common()
 
 
-async def run(report: Report, rounds: int, rate: float, *, pause_s: float = PAUSE_S) -> Seen:
-    """Runs so many rounds at so many requests a second."""
+async def run(
+    report: Report, rounds: int, rate: float, *, pause_s: float = PAUSE_S, most_s: float = 3_600.0
+) -> Seen:
+    """Runs so many rounds at so many requests a second. After ``most_s`` seconds no other round begins."""
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with tempfile.TemporaryDirectory(prefix="quoteway-restarts-") as folder:
         async with deployed(Path(folder)) as deployment:
@@ -126,8 +134,10 @@ async def run(report: Report, rounds: int, rate: float, *, pause_s: float = PAUS
             with Progress(*columns, console=report.console) as progress:
                 task = progress.add_task("warming", total=rounds)
                 async with seen.client.running(_orders(deployment, rate)):
-                    kinds = itertools.cycle(deployment.kinds.items())
+                    kinds, ends_at = itertools.cycle(deployment.kinds.items()), time.monotonic() + most_s
                     for number, (kind, event) in enumerate(itertools.islice(kinds, rounds)):
+                        if time.monotonic() > ends_at:
+                            break
                         # Six kinds and two replicas: each kind meets both.
                         replica = deployment.replicas[(number + number // len(deployment.kinds)) % 2]
                         progress.update(task, description=f"{kind} of {replica.name}")
@@ -139,6 +149,8 @@ async def run(report: Report, rounds: int, rate: float, *, pause_s: float = PAUS
                         progress.advance(task)
                         if not progress.console.is_terminal:
                             report.say(_line(seen, number, kind, time.monotonic() - began))
+                        for failure in itertools.islice(seen.unsaid(), SHOWN):
+                            report.say(failure)
             seen.retried = deployment.proxy.retried()
             return seen
 
@@ -167,7 +179,7 @@ def _orders(deployment: Rounds, rate: float) -> Orders:
 
 
 async def measure(report: Report, options: argparse.Namespace) -> None:
-    seen = await run(report, options.restarts, options.rate)
+    seen = await run(report, options.restarts, options.rate, most_s=options.longest * 60)
     found, kinds = seen.client.found, Counter(kind for _, kind in seen.done)
     report.baseline("rounds", counts(kinds.items()))
     reached = seen.sent / found["seconds"]

@@ -15,6 +15,7 @@ import pytest
 import shipped_nginx
 from quoteway_devnet.anvil import free_port
 from test_serving import KEY, heed_signals, worker_pids
+from test_starting_workers import WAITS, install
 
 pytestmark = pytest.mark.services
 
@@ -25,7 +26,8 @@ workers = {workers}
 drain_s = {drain_s}
 log_format = "json"
 [plugins]
-load = []
+load = {load}
+startup_timeout_s = 600
 [limits]
 enabled = false
 [quotes]
@@ -52,18 +54,20 @@ class Replica:
         folder.mkdir()
         self.start()
 
-    def start(self):
-        (self.folder / "quoteway.toml").write_text(CONFIG.format(workers=self.workers, drain_s=1))
+    def start(self, said="Quoteway is serving", load="[]"):
+        """Starts it and waits until its log has ``said`` something."""
+        text = CONFIG.format(workers=self.workers, drain_s=1, load=load)
+        (self.folder / "quoteway.toml").write_text(text)
         self.log = self.folder / f"{next(self.logs)}.log"
         with self.log.open("wb") as sink:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "quoteway", "serve", "--port", str(self.port)],
                 cwd=self.folder,
-                env={**os.environ, "KEY": KEY},
+                env={**os.environ, "KEY": KEY, "PYTHONPATH": str(self.folder)},
                 stderr=sink,
                 preexec_fn=heed_signals,
             )
-        self.says("Quoteway is serving")
+        self.says(said)
 
     def says(self, text, count=1):
         return until(lambda: self.log.read_text().count(text) >= count)
@@ -164,4 +168,22 @@ def test_replicas_that_reload_and_workers_that_are_killed_cost_no_request(deploy
         replicas[1].says("ended with status -9")
         replicas[1].says("listening on", 3)
     assert callers.answered > CALLERS
+    assert callers.lost == []
+
+
+def test_a_replica_of_one_process_that_starts_costs_no_request(deployed):
+    """It listens before its plugins are up, and answers 503: nginx asks the other."""
+    replicas, port = deployed()
+    replica = replicas[0]
+    install(replica.folder, "waits", WAITS)
+    with Callers(port) as callers:
+        replica.stop()
+        replica.start("listening on", load='["waits"]')
+        connection = http.client.HTTPConnection("127.0.0.1", replica.port, timeout=WAIT_S)
+        connection.request("GET", "/v2/networks")
+        assert connection.getresponse().status == 503
+        before = callers.answered
+        until(lambda: callers.answered > before + 4 * CALLERS)
+        (replica.folder / "go").touch()
+        replica.says("Quoteway is serving")
     assert callers.lost == []
