@@ -40,7 +40,8 @@ SECRET = b"a key that all replicas have"
 )
 def test_a_url_that_cannot_be_used_is_refused_at_the_start(url, text):
     with pytest.raises(ConfigError) as refusal:
-        shared_store(url)
+        shared_store(url, "shared.url")
+    assert str(refusal.value).startswith("shared.url")
     assert text in str(refusal.value)
     assert "canary" not in str(refusal.value)
 
@@ -139,7 +140,8 @@ async def use_everything(url):
     await cursors.close()
 
     servers = [
-        SharedServer(shared_store(url, 30.0), "mine", [SECRET], timeout_s=30, wait_s=30) for _ in range(2)
+        SharedServer(shared_store(url, timeout_s=30), "mine", [SECRET], timeout_s=30, wait_s=30)
+        for _ in range(2)
     ]
     one, other = (SharedAnswersOf(server, "rpc") for server in servers)
     keys = [f"key {number}".encode() for number in range(40)]
