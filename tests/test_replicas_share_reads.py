@@ -35,11 +35,14 @@ def chain():
         yield chain
 
 
-async def test_four_replicas_ask_the_node_far_less_than_four_times_as_much_as_one(chain):
-    """At 5 quotes a second and a block every 2 s. ``python -m bench replicas`` has the goal: where other work
-    runs beside, replicas wait for each other in vain now and then. Without sharing it is 2.6 times."""
-    one = await requests_of(chain, 1, shared=True, blocks=BLOCKS)
-    many = await requests_of(chain, 4, shared=True, blocks=BLOCKS)
+async def test_four_replicas_ask_the_nodes_far_less_than_four_times_as_much_as_one(chain):
+    """At 5 quotes a second, a block every 2 s and three nodes, which are compared.
+
+    ``python -m bench replicas`` has the goal: where other work runs beside, replicas wait for each other in
+    vain now and then. Without sharing it is 2.6 times with one node.
+    """
+    one = await requests_of(chain, 1, shared=True, blocks=BLOCKS, nodes=3)
+    many = await requests_of(chain, 4, shared=True, blocks=BLOCKS, nodes=3)
     ratio = many.total() / one.total()
     print(f"4 replicas: {many.total()} requests, {one.total()} of one: {ratio:.2f}")
     assert ratio <= MOST_RATIO, (sorted(one.items()), sorted(many.items()))
@@ -107,8 +110,8 @@ async def test_quotes_are_as_fast_as_before_while_the_server_is_slow(chain):
         )
         assert await ready() == ["shared"]
         # A busy machine delays some quotes as well, before and now.
-        assert slow[49] < 2 * before[19] + 0.1
-        assert slow[97] < before[-1] + 0.25 + 0.5 + 0.5
+        assert slow[49] < 2 * before[19] + 0.2
+        assert slow[97] < before[-1] + 0.25 + 0.5 + 1.0
         proxy.delay_s = 0.0
         async with asyncio.timeout(60):
             while await ready():

@@ -68,7 +68,9 @@ class SharingReplica:
     """A chain as a gateway has it, with the heads of ``server_url``; ``use`` keeps it in use."""
 
     def __init__(self, server_url, *, secret=SECRET, prefix="mine", timeout_s=2.0):
-        self.server = SharedServer(shared_store(server_url, 30.0), prefix, [secret], timeout_s=timeout_s)
+        self.server = SharedServer(
+            shared_store(server_url, timeout_s=30), prefix, [secret], timeout_s=timeout_s
+        )
         self.heads = SharedHeads(self.server, NETWORK)
         self.node = ClockNode()
         self.chain = RpcChain(NETWORK, self.node, sharing=self.heads)

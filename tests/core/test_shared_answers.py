@@ -33,7 +33,7 @@ async def replica(valkey):
 
     def make(*, secrets=(SECRET,), timeout_s=30.0, wait_s=30.0):
         server = SharedServer(
-            shared_store(valkey.url, 30.0), "mine", secrets, timeout_s=timeout_s, wait_s=wait_s
+            shared_store(valkey.url, timeout_s=30), "mine", secrets, timeout_s=timeout_s, wait_s=wait_s
         )
         made.append(SharedAnswersOf(server, "rpc"))
         made[-1].server = server

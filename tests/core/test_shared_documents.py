@@ -179,7 +179,9 @@ async def test_a_replica_that_starts_has_the_list_at_once(
     port = unused_tcp_port_factory()
     process = await server_at(port, tmp_path)
     url = f"redis://127.0.0.1:{port}/0"
-    servers = [SharedServer(shared_store(url, 30.0), "mine", [SECRET], timeout_s=30) for _ in range(6)]
+    servers = [
+        SharedServer(shared_store(url, timeout_s=30), "mine", [SECRET], timeout_s=30) for _ in range(6)
+    ]
     answers = [SharedAnswersOf(server, "lists") for server in servers]
     upstream.delay_s = 2.0
     upstream.body = b'{"rows": "%s"}' % (b"ab" * 200_000)

@@ -40,7 +40,8 @@ SECRET = b"a key that all replicas have"
 )
 def test_a_url_that_cannot_be_used_is_refused_at_the_start(url, text):
     with pytest.raises(ConfigError) as refusal:
-        shared_store(url)
+        shared_store(url, "shared.url")
+    assert str(refusal.value).startswith("shared.url")
     assert text in str(refusal.value)
     assert "canary" not in str(refusal.value)
 
@@ -139,7 +140,8 @@ async def use_everything(url):
     await cursors.close()
 
     servers = [
-        SharedServer(shared_store(url, 30.0), "mine", [SECRET], timeout_s=30, wait_s=30) for _ in range(2)
+        SharedServer(shared_store(url, timeout_s=30), "mine", [SECRET], timeout_s=30, wait_s=30)
+        for _ in range(2)
     ]
     one, other = (SharedAnswersOf(server, "rpc") for server in servers)
     keys = [f"key {number}".encode() for number in range(40)]
@@ -242,7 +244,7 @@ async def test_one_server_is_no_cluster(tmp_path, unused_tcp_port):
 
 @pytest.fixture
 async def slow(tmp_path, unused_tcp_port, monkeypatch):
-    """A proxy before a server, for the shared answers of two replicas, with a time limit of 0.25 s."""
+    """A proxy before a server, for the shared answers of two replicas, with a time limit of 0.5 s."""
     monkeypatch.setattr("quoteway.host.store_rest.FIRST_REST_S", 0.2)
     process = await server_at(unused_tcp_port, tmp_path)
     async with SlowProxy(unused_tcp_port) as proxy:
@@ -270,7 +272,7 @@ async def request_of(answers, reads):
 async def test_a_slow_server_costs_one_request_a_bounded_time_and_the_next_nothing(slow, delay_s):
     await slow.answers.get(b"connected")
     slow.delay_s = delay_s
-    assert await request_of(slow.answers, 50) < 0.5 + 0.5 + 1.0
+    assert await request_of(slow.answers, 50) < 0.5 + 0.5 + 4.0
     assert slow.server.rests
     began = time.monotonic()
     took = [await request_of(slow.answers, 50) for _ in range(50)]
@@ -294,7 +296,7 @@ async def test_answers_that_are_each_in_time_do_not_add_up(slow):
     """A request that reads one thing after another waits no longer for the server than one command may."""
     await slow.answers.get(b"connected")
     slow.delay_s = 0.2
-    assert await request_of(slow.answers, 50) < 0.5 + 0.5 + 1.0
+    assert await request_of(slow.answers, 50) < 0.5 + 0.5 + 4.0
     assert slow.server.rests
     await asyncio.sleep(1.0)
     assert slow.server.rests, "as slow as before"

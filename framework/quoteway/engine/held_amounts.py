@@ -155,7 +155,7 @@ class HeldAmounts:
 
     def __init__(self, url: str, deployment: str, longest_s: int) -> None:
         try:
-            self._client = shared_store(url)
+            self._client = shared_store(url, "policy.store")
         except ImportError:
             raise ConfigError(
                 "policy.store names a Valkey or Redis server, and its client is not installed: "

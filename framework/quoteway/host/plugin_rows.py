@@ -172,7 +172,7 @@ class ValkeyRows:
     _KEYS = _NOW + " return redis.call('zrangebyscore', KEYS[1], '(' .. now, '+inf')"
 
     def __init__(self, url: str) -> None:
-        self._client = shared_store(url)
+        self._client = shared_store(url, "store.url")
         self._failures = _Failures("the server of store.url does not answer")
 
     @property

@@ -29,15 +29,17 @@ _HINTS: Final = {
 }
 
 
-def shared_store(url: str, timeout_s: float = STORE_TIMEOUT_S) -> Any:
+def shared_store(url: str, name: str = "the URL of a store", *, timeout_s: float = STORE_TIMEOUT_S) -> Any:
     """Returns a client that connects at its first command, and waits ``timeout_s`` for each answer.
+
+    ``name`` is the setting that has the URL.
 
     Raises ``ImportError`` without its package, and ``ConfigError`` for options or files that cannot be used.
     """
     from valkey.asyncio import Valkey
 
-    options = options_of(url)
-    given = _arguments(url, options, timeout_s)
+    options = options_of(url, name)
+    given = _arguments(url, options, name, timeout_s)
     if not options.get("cluster"):
         return Valkey(**given)
     from quoteway.host.shared_cluster import ClusterStore
@@ -45,26 +47,26 @@ def shared_store(url: str, timeout_s: float = STORE_TIMEOUT_S) -> Any:
     return ClusterStore(given)
 
 
-def options_of(url: str) -> Mapping[str, str]:
+def options_of(url: str, name: str = "the URL of a store") -> Mapping[str, str]:
     """Returns the options of a URL; ``cluster`` is empty for no. Raises ``ConfigError`` for others.
 
     Its text never has the URL, which may hold a password.
     """
     parts = urlsplit(url)
     found = dict(parse_qsl(parts.query, keep_blank_values=True))
-    for name in found:
-        if name not in OPTIONS:
-            raise ConfigError(f"the URL of a store has an unknown option: expected {', '.join(OPTIONS)}")
+    for option in found:
+        if option not in OPTIONS:
+            raise ConfigError(f"{name} has an unknown option: expected {', '.join(OPTIONS)}")
     if found.get("cluster", "false") not in ("true", "false"):
-        raise ConfigError('the option cluster of a store\'s URL must be "true" or "false"')
+        raise ConfigError(f'{name}: its option cluster must be "true" or "false"')
     if found.get("cluster") == "false":
         del found["cluster"]
-    if parts.scheme not in _TLS and any(name in found for name in _FILES):
-        raise ConfigError("the URL of a store names certificates without TLS: begin it with rediss://")
+    if parts.scheme not in _TLS and any(option in found for option in _FILES):
+        raise ConfigError(f"{name} names certificates without TLS: begin it with rediss://")
     if "ssl_keyfile" in found and "ssl_certfile" not in found:
-        raise ConfigError("the URL of a store has ssl_keyfile without ssl_certfile")
-    if found.get("cluster") and _database(parts.path):
-        raise ConfigError("the URL of a cluster names a database: a cluster has number 0 only")
+        raise ConfigError(f"{name} has ssl_keyfile without ssl_certfile")
+    if found.get("cluster") and _database(parts.path, name):
+        raise ConfigError(f"{name} is of a cluster and names a database: a cluster has number 0 only")
     return found
 
 
@@ -96,51 +98,49 @@ def named(error: BaseException) -> str:
     return type(error).__name__
 
 
-def _arguments(url: str, options: Mapping[str, str], timeout_s: float) -> dict[str, Any]:
+def _arguments(url: str, options: Mapping[str, str], name: str, timeout_s: float) -> dict[str, Any]:
     """Returns the arguments of a client."""
     parts = urlsplit(url)
     given: dict[str, Any] = {
         "host": unquote(parts.hostname or "localhost"),
         "port": parts.port or 6379,
-        "db": _database(parts.path),
+        "db": _database(parts.path, name),
         "username": unquote(parts.username) if parts.username else None,
         "password": unquote(parts.password) if parts.password else None,
         "socket_timeout": timeout_s,
         "socket_connect_timeout": timeout_s,
     }
     if parts.scheme in _TLS:
-        files = {name: options[name] for name in _FILES if name in options}
-        _check(files)
+        files = {option: options[option] for option in _FILES if option in options}
+        _check(files, name)
         # The client's own default compares no host names.
         given |= {"ssl": True, "ssl_cert_reqs": "required", "ssl_check_hostname": True, **files}
     return given
 
 
-def _database(path: str) -> int:
+def _database(path: str, name: str) -> int:
     text = path.strip("/")
     if not text:
         return 0
     if not text.isascii() or not text.isdigit():
-        raise ConfigError("the path of a store's URL must be the number of a database")
+        raise ConfigError(f"{name}: its path must be the number of a database")
     return int(text)
 
 
-def _check(files: Mapping[str, str]) -> None:
+def _check(files: Mapping[str, str], name: str) -> None:
     """Raises ``ConfigError`` for files that cannot be used: now, and not at the first command."""
     context = ssl.create_default_context()
     try:
         if "ssl_ca_certs" in files:
             context.load_verify_locations(cafile=files["ssl_ca_certs"])
     except (OSError, ValueError) as error:
-        raise ConfigError(_unusable("ssl_ca_certs", error)) from None
+        raise ConfigError(_unusable(name, "ssl_ca_certs", error)) from None
     try:
         if "ssl_certfile" in files:
             context.load_cert_chain(files["ssl_certfile"], files.get("ssl_keyfile"))
     except (OSError, ValueError) as error:
-        raise ConfigError(_unusable("ssl_certfile and ssl_keyfile", error)) from None
+        raise ConfigError(_unusable(name, "ssl_certfile and ssl_keyfile", error)) from None
 
 
-def _unusable(what: str, error: Exception) -> str:
-    return (
-        f"{what} of a store's URL cannot be used: {type(error).__name__}: expected PEM files of this machine"
-    )
+def _unusable(name: str, what: str, error: Exception) -> str:
+    return f"{name}: {what} cannot be used ({type(error).__name__}): expected PEM files of this machine"

@@ -60,14 +60,14 @@ def open_tier(config: Config) -> SharedTier:
     secrets = list(_secrets(config))
     if url is None or not secrets:  # a key of this process alone: no other one could read anything
         return SharedTier(None)
+    shared = config.shared
     try:
-        client = shared_store(url, max(config.shared.timeout_s, STORE_TIMEOUT_S))
+        client = shared_store(url, "shared.url", timeout_s=max(shared.timeout_s, STORE_TIMEOUT_S))
     except ImportError:
         raise ConfigError(
             "shared.url names a Valkey or Redis server, and its client is not installed: "
             "pip install 'quoteway[valkey]'"
         ) from None
-    shared = config.shared
     return SharedTier(
         SharedServer(client, shared.prefix, secrets, timeout_s=shared.timeout_s, wait_s=shared.wait_s)
     )

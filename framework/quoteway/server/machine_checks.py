@@ -128,7 +128,7 @@ async def _server(name: str, store: Secret | str, otherwise: str) -> list[Findin
     url = store.reveal() if isinstance(store, Secret) else store
     if "://" not in url or url.startswith("memory"):
         return []
-    client = shared_store(url)
+    client = shared_store(url, name)
     is_cluster, began = False, time.perf_counter()
     try:
         async with asyncio.timeout(2 * STORE_TIMEOUT_S):

@@ -161,7 +161,7 @@ class SharedBuckets:
     """
 
     def __init__(self, url: str, prefix: str = "quoteway") -> None:
-        self._client = shared_store(url)
+        self._client = shared_store(url, "limits.store")
         self._id = secrets.token_hex(12)
         self._present_key = f"{prefix}/counting"
         self._present_at = float("-inf")

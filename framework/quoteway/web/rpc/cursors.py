@@ -161,7 +161,7 @@ class ValkeyCursors:
     """
 
     def __init__(self, url: str, prefix: str) -> None:
-        self._client = shared_store(url)
+        self._client = shared_store(url, "limits.store")
         self._prefix = f"{prefix}/filter/"
 
     async def load(self, key: str) -> Row | None:
