@@ -5,7 +5,7 @@ import pytest
 for plugin in ("devnet", "uniswap"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
-from bench.connections import (
+from bench.connections import (  # noqa: E402
     FEW_FILES,
     MOST_OPENED,
     PATIENT,
@@ -15,7 +15,7 @@ from bench.connections import (
     crowd,
     opened,
     place_of,
-)  # noqa: E402
+)
 from bench.server import gateway  # noqa: E402
 
 pytestmark = [pytest.mark.services, pytest.mark.slow]
