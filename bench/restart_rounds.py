@@ -134,6 +134,7 @@ class Replica:
                 stdout=sink,
                 stderr=sink,
                 preexec_fn=_heed_signals,
+                start_new_session=True,  # as a service: Ctrl-C in a terminal is for the benchmark alone
             )
         await self.says("listening on", WORKERS)
 
