@@ -20,7 +20,7 @@ from typing import Any, Final
 import orjson
 import uvloop
 
-ANSWER_S: Final = 60.0
+ANSWER_S: Final = 90.0
 REFERENCE_S: Final = 120.0
 DIRECT_PER_S: Final = 10
 """Requests a second of each direct client of a replica."""

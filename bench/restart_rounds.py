@@ -46,15 +46,20 @@ port = {port}
 workers = {workers}
 trusted_proxies = ["127.0.0.1/32"]
 log_format = "json"
+# A busy machine is slow, not wrong.
+request_timeout_s = 55
 [quotes]
 lifetime_s = {lifetime_s}
-# A busy machine is slow, not wrong.
-competition_timeout_s = 20
+competition_timeout_s = 50
 keys = [{{ id = "bench", secret = {{ env = "BENCH_KEY" }} }}]
 [limits]
 enabled = false
 [plugins]
 load = {plugins}
+[plugin.rpc]
+attempt_timeout_s = 30
+total_timeout_s = 50
+hedge_share = 0
 [plugin.router]
 solver_processes = 0
 [plugin.devnet]
@@ -129,6 +134,7 @@ class Replica:
                 stdout=sink,
                 stderr=sink,
                 preexec_fn=_heed_signals,
+                start_new_session=True,  # as a service: Ctrl-C in a terminal is for the benchmark alone
             )
         await self.says("listening on", WORKERS)
 

@@ -39,7 +39,7 @@ GC_THRESHOLDS = 10_000, 20, 20
 quarter of the time that long lists take."""
 READY_FILE = "ready-{pid}"
 """What a worker writes into the folder of the run when its plugins are up."""
-WARM_S = 5.0
+WARM_S = 10.0
 """How long a new worker waits at most for its first lists before it takes requests."""
 BACKLOG = 1_024
 """The most connections that wait to be accepted."""
