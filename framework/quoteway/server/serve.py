@@ -86,8 +86,8 @@ async def _serve(config: Config, serving: Serving, stopping: Stopping) -> None:
     await runner.setup()
     gateway.watchdog.start()
     try:
-        # Importing plugins takes longer than all of the above, and /healthz answers meanwhile. Not that of a
-        # worker: the kernel would give it requests that another worker, or another replica, could answer.
+        # Importing plugins takes longer than all of the above, and /healthz answers meanwhile. But a worker
+        # listens later: the kernel would give it requests that another worker or replica could answer.
         url = None if is_worker() else await _listen(runner, config, serving.listener)
         await gateway.start()
         settling = asyncio.create_task(_settle(gateway, runner, serving, url), name="serve:settle")
