@@ -131,7 +131,15 @@ def webhook():
             NOW,
             NOW + 9,
         ),
-        Progress("digest", 3, 1, 1, "timeout", NOW + 1.5, [event]),
+        Progress(
+            told="digest",
+            sequence=3,
+            delivered=1,
+            dropped=1,
+            last_failure="timeout",
+            done_at=NOW + 1.5,
+            pending=[event],
+        ),
     )
 
 

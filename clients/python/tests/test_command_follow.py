@@ -70,7 +70,12 @@ def test_another_transaction_than_the_one_of_the_action_is_told(chain, tmp_path)
 
 def report(**more):
     found = {"txId": "last", "hash": HASH, "chainId": 1, "match": "match", "differences": []}
-    return found | {"status": "confirmed", "blockNumber": 7, "confirmations": 1, "realized": None} | more
+    return (
+        found
+        | {"status": "confirmed", "blockNumber": 7, "blockHash": HASH}
+        | {"confirmations": 1, "realized": None}
+        | more
+    )
 
 
 def test_a_transaction_that_reverted_is_told(tmp_path):
@@ -82,7 +87,7 @@ def test_a_transaction_that_reverted_is_told(tmp_path):
 
 
 def test_what_is_not_over_in_time_is_told(tmp_path):
-    unknown = report(status="unknown", match="not_found", blockNumber=None)
+    unknown = report(status="unknown", match="not_found", blockNumber=None, blockHash=None)
     with BadServer(answer(unknown)).running() as server:
         began = time.monotonic()
         found = told(
