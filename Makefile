@@ -114,12 +114,12 @@ demo: $(INSTALLED)  ## swaps, pools, vaults, transfers on the local chains: quot
 	@$(BIN)/quoteway demo
 
 test: prepare  ## every test that needs pip and npm alone
-	@$(BIN)/python -m pytest -n 2 $(PARALLEL) $(AGAIN) -m "not slow and not services" $(OPTIONS) tests plugins $(PYTHON_CLIENT)
+	@$(BIN)/python -m pytest -n 3 $(PARALLEL) $(AGAIN) -m "not slow and not services" $(OPTIONS) tests plugins $(PYTHON_CLIENT)
 
 test-all: prepare $(SERVICES) $(RELEASE) $(LINTERS) $(GENERATORS) $(HELM)  ## every test; needs redis-server, nginx, chromium, openssl, postgresql, prometheus and systemd too, adds ClickHouse's engine (600 MB) and generators of clients (700 MB), and a skip is a failure
 	@$(BIN)/python -m quoteway_devnet.packages --all
-	@# The slow tests mostly wait, so three processes keep two cores busy.
-	@$(BIN)/python -m pytest -n 3 $(PARALLEL) $(AGAIN) --no-skips $(OPTIONS) tests plugins $(PYTHON_CLIENT)
+	@# The slow tests mostly wait, so four processes keep two cores busy.
+	@$(BIN)/python -m pytest -n 4 $(PARALLEL) $(AGAIN) --no-skips $(OPTIONS) tests plugins $(PYTHON_CLIENT)
 
 test-random: prepare  ## the property tests with new random examples; what fails is shown with how to repeat it
 	@$(BIN)/python -m pytest -n 2 $(PARALLEL) -m hypothesis --hypothesis-profile=random tests plugins $(PYTHON_CLIENT)
