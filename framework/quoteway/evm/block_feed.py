@@ -12,6 +12,7 @@ from typing import Any, Final, Protocol
 import orjson
 from cachetools import LRUCache
 
+from quoteway.caching import compact
 from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.evm.answers import header_of
 from quoteway.evm.chain import RpcChain
@@ -47,7 +48,7 @@ class FeedBlock:
         if not isinstance(answer, Mapping):
             raise UpstreamError("The nodes do not have a block that they named.", reason=Reason.RPC_ERROR)
         read = header_of(answer)
-        header = orjson.dumps({name: member for name, member in answer.items() if name not in _BODY})
+        header = compact(orjson.dumps({name: member for name, member in answer.items() if name not in _BODY}))
         return cls(read.block.number, read.block.hash, read.parent, read.logs_bloom, header)
 
 

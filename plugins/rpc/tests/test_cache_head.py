@@ -1,6 +1,8 @@
 """Answers at a pushed head, and the bounds of the memory."""
 
 import asyncio
+import gc
+import tracemalloc
 from collections import Counter
 from types import SimpleNamespace
 
@@ -168,6 +170,26 @@ async def test_memory_is_bounded_in_bytes():
     assert len(cache.entries) > 50
     assert counts["cache_hits_immutable"] == 1000, "the one in use stays"
     assert counts["cache_evictions_immutable"] == 1000 - len(cache.entries)
+
+
+async def test_answers_take_the_memory_that_is_counted():
+    async def answer(ask):
+        return {"hash": ask.params[0], "filling": "x" * 100}
+
+    cache = Cache(answer, capacity_bytes=10_000_000, clock=lambda: 0.0, count=lambda *_: None)
+    asked = [Ask(NETWORK, "eth_getBlockByHash", [f"0x{number:064x}"], 1e9, True) for number in range(1_001)]
+    await cache(asked.pop())
+    tracemalloc.start()
+    try:
+        before, counted = tracemalloc.get_traced_memory()[0], cache.entries.size_bytes
+        for each in asked:
+            await cache(each)
+        gc.collect()
+        taken = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert len(cache.entries) == 1_001
+    assert taken < 1.5 * (cache.entries.size_bytes - counted)
 
 
 async def test_what_would_fill_the_memory_is_not_kept():

@@ -14,6 +14,7 @@ from aiohttp import web
 from cachetools import LRUCache
 from multidict import CIMultiDict
 
+from quoteway.caching import compact
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.web.http.compression import coding_of, compressed, mark, tag_of
 
@@ -206,7 +207,7 @@ def _rendered(
     )
     mark(headers)
     now = time.monotonic()
-    return Rendered(call.operation, key, now + fresh_s, now + old_s, body, headers)
+    return Rendered(call.operation, key, now + fresh_s, now + old_s, compact(body), headers)
 
 
 def respond(request: web.Request, rendered: Rendered, cache: CatalogCache) -> web.Response:

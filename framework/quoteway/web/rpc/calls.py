@@ -10,6 +10,7 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
+from quoteway.caching import compact
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import GatewayError, InvalidRequest, RateLimited, Reason, RpcError, disabled
 from quoteway.evm.chain import RpcChain
@@ -109,7 +110,7 @@ class RpcCalls:
         if found is not None and len(text) <= MAX_CHECKED_BYTES:
             if len(self._checked) >= MAX_CHECKED:
                 self._checked.clear()
-            self._checked[call.method, orjson.dumps(call.params)] = text
+            self._checked[call.method, compact(orjson.dumps(call.params))] = compact(text)
         return found
 
     def _kept(self, chain: RpcChain, method: str, checked: bytes) -> RawJson | None:

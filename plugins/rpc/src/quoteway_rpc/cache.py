@@ -34,6 +34,7 @@ from typing import Any, Final
 
 import orjson
 from quoteway import Network, RawJson
+from quoteway.caching import compact
 
 from quoteway_rpc.asking import Ask, Send
 from quoteway_rpc.cache_answers import Head, confirms, head_number, is_empty_list, number_of, storable
@@ -252,7 +253,7 @@ class Cache:
         if plan is None or self.entries is None:
             return
         try:
-            body = orjson.dumps(result)
+            body = compact(orjson.dumps(result))
         except TypeError:
             return
         if until is None and is_empty_list(plan, result):

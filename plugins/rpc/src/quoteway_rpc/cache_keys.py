@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn, TypeAlias
 
 import orjson
+from quoteway.caching import compact
 
 
 class Kind(enum.StrEnum):
@@ -118,7 +119,9 @@ def _planned(chain_id: int, method: str, shape: Sequence[tuple[_Read, Any]], par
 
 
 def _digest(text: bytes) -> bytes:
-    return text if len(text) <= _LONGEST_PLAIN_KEY else hashlib.blake2b(text, digest_size=32).digest()
+    return (
+        compact(text) if len(text) <= _LONGEST_PLAIN_KEY else hashlib.blake2b(text, digest_size=32).digest()
+    )
 
 
 def _unknown() -> NoReturn:
