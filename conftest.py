@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections import Counter
 
 import pytest
 from hypothesis import settings
@@ -16,23 +17,19 @@ settings.load_profile("repeatable")
 def pytest_addoption(parser):
     parser.addoption("--no-skips", action="store_true", help="count a skipped test as a failed one")
     parser.addoption("--core-alone", action="store_true", help="skip the modules that import a plugin")
-    parser.addoption(
-        "--one-of-each",
-        action="store_true",
-        help="run each parametrised test with its first parameters alone",
-    )
+    parser.addoption("--of-each", type=int, help="run each parametrised test with so many parameters at most")
 
 
 def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--one-of-each"):
+    most = config.getoption("--of-each")
+    if most is None:
         return
-    first = {}
+    counted, kept, left = Counter(), [], []
     for item in items:
-        first.setdefault(item.nodeid.partition("[")[0], item)
-    kept = list(first.values())
-    config.hook.pytest_deselected(
-        items=[item for item in items if first[item.nodeid.partition("[")[0]] is not item]
-    )
+        name = item.nodeid.partition("[")[0]
+        counted[name] += 1
+        (kept if counted[name] <= most else left).append(item)
+    config.hook.pytest_deselected(items=left)
     items[:] = kept
 
 

@@ -26,6 +26,7 @@ LEAST_BITS = 128
 """A password that compresses to fewer bits is a word, such as ``hunter2``."""
 MADE_UP = {
     "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.": "tests/web/test_middleware.py sends it; 1234567890",
+    "eyJhbGciOiJIUzI1NiJ9.e30.": "bench/soak_load.py sends it as the id of a quote; it claims nothing",
     "BEGIN PRIVATE KEY": "tests/core/test_action_signatures.py has a key whose content is no key",
     "aTokenOfTheRegistry": "plugins/devnet/tests/test_fetch.py looks for it in what a command says",
 }

@@ -231,7 +231,7 @@ async def test_hostile_names_neither_run_nor_mislead(proxy, browse):
 async def test_the_first_load_is_small_and_the_amount_is_checked(gateway, browse):
     url, _ = gateway
     async with aiohttp.ClientSession(auto_decompress=False, headers={"Accept": "text/html"}) as session:
-        async with session.get(url) as answer:
+        async with session.get(url, headers={"Accept-Encoding": "identity"}) as answer:
             index, size = await answer.text(), 0
         for name in re.findall(r'"(/site/assets/[^"]+)"', index):
             async with session.get(url + name) as answer:
