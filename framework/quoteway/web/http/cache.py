@@ -158,7 +158,7 @@ async def made_once(
 
     async def made() -> Rendered:
         body, is_kept = await make()
-        made = _rendered(call, key, body, "no-cache", 0, old_s)
+        made = _rendered(call, key, compact(body), "no-cache", 0, old_s)
         if not is_kept:
             made.headers["Cache-Control"] = "no-store"
             made = replace(made, expires_in_crowd=0.0)
@@ -207,7 +207,7 @@ def _rendered(
     )
     mark(headers)
     now = time.monotonic()
-    return Rendered(call.operation, key, now + fresh_s, now + old_s, compact(body), headers)
+    return Rendered(call.operation, key, now + fresh_s, now + old_s, body, headers)
 
 
 def respond(request: web.Request, rendered: Rendered, cache: CatalogCache) -> web.Response:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import orjson
 from aiohttp import web
 
+from quoteway.caching import compact
 from quoteway.errors import FieldError, Reason, UpstreamError
 from quoteway.evm.address import is_native_alias
 from quoteway.evm.asset_ids import ETHER, AssetId, parse_asset_id
@@ -98,7 +99,7 @@ async def once(call: Call, make: Callable[[], Coroutine[Any, Any, tuple[bytes, b
     revision = call.gateway.registry.revision
     flights = call.request.app[CACHE].flights
     body, complete = await flights.run((revision, call.request.raw_path), make)
-    return keep(call, revision, body) if complete else json_response(body, 200, NO_STORE)
+    return keep(call, revision, compact(body)) if complete else json_response(body, 200, NO_STORE)
 
 
 def current(call: Call, listing: Listing, variant: str = "") -> web.Response:
