@@ -9,10 +9,10 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import WAIT_S, until
 
 pytestmark = pytest.mark.services
 
@@ -60,15 +60,6 @@ catalog = "3/minute"
 [quotes]
 keys = [{id = "a", secret = {env = "KEY"}}]
 """
-WAIT_S = 120
-
-
-def until(condition):
-    deadline = time.monotonic() + WAIT_S
-    while not (found := condition()):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return found
 
 
 def free_port():

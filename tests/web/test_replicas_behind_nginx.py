@@ -9,13 +9,13 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 import shipped_nginx
 from quoteway_devnet.anvil import free_port
 from test_serving import KEY, heed_signals, worker_pids
 from test_starting_workers import WAITS, install
+from waiting import WAIT_S, until
 
 pytestmark = pytest.mark.services
 
@@ -33,16 +33,7 @@ enabled = false
 [quotes]
 keys = [{{id = "a", secret = {{env = "KEY"}}}}]
 """
-WAIT_S = 120
 CALLERS = 16
-
-
-def until(condition):
-    ends_at = time.monotonic() + WAIT_S
-    while not (found := condition()):
-        assert time.monotonic() < ends_at
-        time.sleep(0.02)
-    return found
 
 
 class Replica:

@@ -3,11 +3,11 @@
 import os
 import signal
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from test_serving import get, serve, worker_pids  # noqa: F401
+from waiting import until
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
 from distributions import install, works
@@ -33,16 +33,7 @@ plugins.load = ["waits"]
 plugins.startup_timeout_s = 600
 quotes.keys = [{id = "a", secret = {env = "KEY"}}]
 """
-WAIT_S = 240
 ASKED = 60
-
-
-def until(condition):
-    ends_at = time.monotonic() + WAIT_S
-    while not (found := condition()):
-        assert time.monotonic() < ends_at
-        time.sleep(0.02)
-    return found
 
 
 @pytest.fixture
