@@ -1,55 +1,28 @@
 """Amounts per time of a custody policy: held by a real Valkey or Redis, released by the chain alone."""
 
+# ruff: noqa: F811 - fixtures are imported
+
 import asyncio
 import json
 import random
 from dataclasses import replace
 
 import pytest
-import pytest_asyncio
 
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
 import random_actions  # noqa: E402
-from counting_wallet import HOUR, THIRD, Wallet, counted, reader_of, sent  # noqa: E402
-from custody import strict_desk  # noqa: E402
+from counted_desk import chain_of, desk, served_desk, store  # noqa: E402, F401
+from counting_wallet import HOUR, THIRD, Wallet, counted, sent  # noqa: E402
 from direct_client import OTHER, USER  # noqa: E402
 from quoteway.config.policy import PolicyConfig  # noqa: E402
 from quoteway.engine.amounts_per_time import UNDECIDED  # noqa: E402
 from quoteway.engine.gateway import Gateway  # noqa: E402
 from quoteway.engine.held_amounts import StoreUnavailable  # noqa: E402
 from quoteway.errors import ConfigError  # noqa: E402
-from shared_server import server_at  # noqa: E402
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def served_desk(devnet, tmp_path_factory):
-    async with strict_desk(devnet, tmp_path_factory.mktemp("policy")) as desk:
-        yield desk
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def store(tmp_path, unused_tcp_port):
-    process = await server_at(unused_tcp_port, tmp_path)
-    yield f"redis://127.0.0.1:{unused_tcp_port}/0"
-    if process.returncode is None:
-        process.terminate()
-    await process.wait()
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def desk(served_desk, store):
-    async with counted(served_desk, store):
-        yield served_desk
-
-
-@pytest.fixture
-def chain_of(devnet):
-    """The devnet as the wallets of the tests use it."""
-    return reader_of(devnet)
 
 
 def limited(desk, amount="1000", per="sender", token="USDC", **members):

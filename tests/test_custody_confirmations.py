@@ -1,51 +1,26 @@
 """Amounts per time of a custody policy: what a reported transaction of an action changes, on a real chain."""
 
+# ruff: noqa: F811 - fixtures are imported
+
 import asyncio
 import random
 from types import SimpleNamespace
 
 import pytest
-import pytest_asyncio
 
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across", "erc4626"):
     pytest.importorskip(f"quoteway_{plugin}", reason="this is about these plugins together")
 
-from counting_wallet import HOUR, THIRD, Wallet, counted, reader_of, sent  # noqa: E402
-from custody import strict_desk  # noqa: E402
+from counted_desk import chain_of, desk, served_desk, store  # noqa: E402, F401
+from counting_wallet import HOUR, THIRD, Wallet, sent  # noqa: E402
 from direct_client import OTHER, USER  # noqa: E402
 from quoteway.engine.amounts_per_time import AmountsPerTime  # noqa: E402
 from quoteway.engine.held_amounts import HeldAmounts  # noqa: E402
 from quoteway.engine.late_executions import uncovered  # noqa: E402
-from shared_server import server_at  # noqa: E402
 
 pytestmark = [pytest.mark.asyncio(loop_scope="module")]
 SHORT = 300
 CLOCK = "redis.call('time')"
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def served_desk(devnet, tmp_path_factory):
-    async with strict_desk(devnet, tmp_path_factory.mktemp("policy")) as desk:
-        yield desk
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def store(tmp_path, unused_tcp_port):
-    process = await server_at(unused_tcp_port, tmp_path)
-    yield f"redis://127.0.0.1:{unused_tcp_port}/0"
-    process.terminate()
-    await process.wait()
-
-
-@pytest_asyncio.fixture(loop_scope="module")
-async def desk(served_desk, store):
-    async with counted(served_desk, store):
-        yield served_desk
-
-
-@pytest.fixture
-def chain_of(devnet):
-    return reader_of(devnet)
 
 
 @pytest.fixture
