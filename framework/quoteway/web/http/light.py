@@ -297,7 +297,11 @@ class LightPath:
 
 
 class _Writer(AbstractStreamWriter):
-    """Writes a long body to a connection."""
+    """Writes a long body to a connection.
+
+    aiohttp's payloads call ``write`` and ``drain`` alone, and ``LightPath`` writes the head. Other
+    members of the base class are never called.
+    """
 
     def __init__(self, connection: EnvelopeHandler) -> None:
         self._connection = connection
