@@ -102,12 +102,12 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
     ("trades", 20_000, "most swaps to replay"),
     ("lies", 10_000, "rounds of quote, action and execution behind faulty nodes"),
     ("minutes", 6.0, "longest time of the replay, or time of the soak"),
-    ("rate", 10.0, "flows a second of the soak"),
+    ("flows", 10.0, "flows a second of the soak"),
     ("reorgs", 1000, "reorganisations with a crash of the index"),
     ("rows", 10_000_000, "swaps to load into an index"),
     ("kills", 200, "processes to kill while they write an index"),
     ("restarts", 100, "restarts, reloads and kills under load"),
-    ("rate", 200.0, "requests a second meanwhile"),
+    ("rate", 200.0, "requests a second during the restarts"),
     ("longest", 60.0, "minutes after which no other restart begins"),
     ("attacks", 300, "attacks on prices"),
     ("controls", 300, "honest markets beside the attacks on prices"),
@@ -118,6 +118,7 @@ OPTIONS: tuple[tuple[str, int | float, str], ...] = (
 
 
 def main() -> int:
+    """Measures the parts that the command line names. Returns 1 when a goal was missed."""
     known = PARTS | ON_REQUEST
     parts = f"of: {', '.join(known)} (default: all but {', '.join(ON_REQUEST)})"
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)

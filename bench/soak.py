@@ -54,7 +54,7 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
         )
         async with places as place:
             file = folder / "outcomes"
-            async with client(place.url, file, options.rate, options.seed) as child:
+            async with client(place.url, file, options.flows, options.seed) as child:
                 while not file.exists() or not file.stat().st_size:
                     if child.returncode is not None:
                         raise RuntimeError(file.with_suffix(".log").read_text())
