@@ -258,6 +258,17 @@ class Room:
         for pid in (self.gateway.pid, *self.workers().values()):
             os.kill(pid, number)
 
+    async def reload(self):
+        """Replaces the workers, and waits until that is done."""
+        before = set(self.workers().values())
+        self.gateway.send_signal(signal.SIGHUP)
+
+        async def replaced():
+            now = set(self.workers().values())
+            return len(now) == len(before) and not now & before
+
+        await self.until(replaced, True)
+
     def kill_isolated(self):
         """Kills the processes of isolated plugins."""
         for worker in self.workers().values():

@@ -168,6 +168,8 @@ async def parts_fail(room, alerts):
     await room.start_store()
     room.start_chain("three")
     room.nodes["bad"].behaviour = room.nodes["old"].behaviour = None
+    # The worker that was started while the plugin could not be has it after a reload.
+    await room.reload()
 
 
 def kill_worker(room):
