@@ -6,7 +6,7 @@ import logging
 import pytest
 from chain_nodes import ADDRESS, OTHER, TOPIC, ChainModel, Node, digest
 from fake_node import FakeNode
-from faults import hang, reset
+from faults import FAULTS, hang, reset
 from quoteway import Reason, UpstreamError
 from quoteway_rpc.attempts import ROUNDS_IN_DOUBT
 
@@ -290,6 +290,57 @@ async def test_a_reorganisation_is_followed(gateway_of):
             latest = await rpc.ask("eth_getBlockByNumber", "latest", False)
             assert latest["hash"] == fork.hash(fork.length - 1)
             assert await rpc.ask("eth_blockNumber") == hex(fork.length - 1)
+
+
+async def _three_that_know_the_chain(gateway_of, one, two, three):
+    """A dispatcher that has the last blocks of the three nodes' chain."""
+    rpc = gateway_of(one, two, three, block_time_s=2.0)
+    main = ChainModel(90)
+    one.behaviour = two.behaviour = three.behaviour = Node(main)
+    for length in range(91, 101):
+        main.length = length
+        for upstream in rpc.seen.views:
+            await rpc.seen.look(upstream)
+    return rpc
+
+
+async def test_a_reorganisation_that_one_node_alone_can_tell_is_followed(gateway_of):
+    async with FakeNode() as one, FakeNode() as two, FakeNode() as three:
+        rpc = await _three_that_know_the_chain(gateway_of, one, two, three)
+        fork = ChainModel(100, branch="b", fork_at=96)
+        one.behaviour, two.behaviour, three.behaviour = Node(fork), hang, FAULTS["429"]
+        for method, *params in (
+            ("eth_getBlockByNumber", "latest", False),
+            ("eth_getLogs", {"fromBlock": hex(94), "toBlock": hex(99)}),
+            ("eth_getTransactionReceipt", fork.transaction(97)),
+            ("eth_getBlockByNumber", hex(96), False),
+        ):
+            assert await rpc.read(method, *params) == fork.answer(method, params)
+        assert rpc.seen.served.hash == fork.hash(99)
+
+
+async def test_a_branch_of_one_node_is_not_believed_while_the_others_answer(gateway_of):
+    async with FakeNode() as one, FakeNode() as two, FakeNode() as three:
+        rpc = await _three_that_know_the_chain(gateway_of, one, two, three)
+        main = two.behaviour.chain
+        one.behaviour = Node(ChainModel(101, branch="b", fork_at=96))
+        for method, *params in (
+            ("eth_getBlockByNumber", "latest", False),
+            ("eth_getLogs", {"fromBlock": hex(94), "toBlock": hex(99)}),
+            ("eth_getTransactionReceipt", main.transaction(97)),
+        ):
+            for _ in range(6):
+                assert await rpc.read(method, *params) == main.answer(method, params)
+        assert rpc.seen.served.hash == main.hash(main.length - 1)
+
+
+async def test_a_node_of_another_chain_is_not_believed_when_it_is_alone(gateway_of):
+    async with FakeNode() as one, FakeNode() as two, FakeNode() as three:
+        rpc = await _three_that_know_the_chain(gateway_of, one, two, three)
+        one.chain_id, one.behaviour = 5, Node(ChainModel(101, branch="another chain"))
+        two.behaviour = three.behaviour = FAULTS["429"]
+        with pytest.raises(UpstreamError):
+            await rpc.read("eth_getBlockByNumber", "latest", False)
 
 
 async def test_a_chain_id_that_changes_after_the_first_check(gateway_of):

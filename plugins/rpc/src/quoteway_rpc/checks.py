@@ -8,6 +8,7 @@ second upstream says the same, and at the end when the others gave no usable ans
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import functools
 import logging
@@ -20,13 +21,15 @@ from quoteway import Network, Reason, RpcError, UpstreamError
 
 from quoteway_rpc.asking import Ask, Send
 from quoteway_rpc.blocks import block_of
-from quoteway_rpc.findings import AHEAD, BEHIND, CHECKS, CONFLICT, EMPTY, MISSING, Answer, Doubt
+from quoteway_rpc.findings import AHEAD, BEHIND, CHECKS, CONFLICT, EMPTY, MISSING, Answer, Check, Doubt
 from quoteway_rpc.heads import NetworkHeads
 from quoteway_rpc.outcomes import NOT_FOUND
 from quoteway_rpc.upstream import Unusable, Upstream
 
 _TELL_HEADS = ("eth_blockNumber", "eth_getBlockByNumber")
-_MOST_WAIT_S = 3.0
+_LEAST_WAIT_S, _MOST_WAIT_S = 1.0, 3.0
+_MOST_LOOKS = 8
+"""How many blocks of an answer that is not of the chain served are looked at."""
 _MOST_CHECKED_BYTES = 1 << 20
 _TELL_AGAIN_S = 10.0
 _FIRST_PAUSE_S, _LONGEST_PAUSE_S = 0.05, 0.5
@@ -107,26 +110,53 @@ class Checks:
         answer = Answer(heads, upstream, method, params, found, upstream.read)
         try:
             doubt = await check(answer)
+            if method in _TELL_HEADS:
+                heads.learn(upstream, method, params, found)
+            if doubt is not None and doubt.kind == CONFLICT:
+                doubt = await self._after_a_look(answer, check, doubt)
         except Unusable:
             self._count("wrong_answers", heads.network)
             raise
-        if method in _TELL_HEADS:
-            heads.learn(upstream, method, params, found)
-            if doubt is None:
-                heads.tell_others(upstream, method, params, found)
+        if doubt is None and method in _TELL_HEADS:
+            heads.tell_others(upstream, method, params, found)
         doubted = _doubted.get()
         if doubt is None or doubted is None:
             return
-        if doubt.kind == CONFLICT:
-            upstream.reconnected()  # it may be of another chain now
         # The core compares heads itself.
         alone = len(heads.views) == 1 and not (doubt.kind == BEHIND and doubted.public)
-        confirmed = doubt.kind != BEHIND and any(doubt == other for _, other, _ in doubted.answers)
+        confirmed = doubt.kind != BEHIND and any(
+            doubt == other and upstream is not by for by, other, _ in doubted.answers
+        )
         if alone or confirmed:
             return
         doubted.answers.append((upstream, doubt, result))
         self._count("answers_in_doubt", heads.network)
         raise Unusable(NOT_FOUND if doubt.kind == MISSING else "data_missing")
+
+    async def _after_a_look(self, answer: Answer, check: Check, doubt: Doubt) -> Doubt | None:
+        """Compares an answer again that is not of the chain served, which may be reorganised by now.
+
+        Its upstream says which blocks it has there. They are served when the most upstreams that answer have
+        them. Raises ``Unusable`` when the upstream is of another chain.
+        """
+        heads, upstream = answer.heads, answer.upstream
+        upstream.reconnected()  # its next answer is compared too
+        if not upstream.is_chain_id(await answer.read("eth_chainId", [])):
+            raise Unusable("wrong_chain_id")
+        left: Doubt | None = doubt
+        for _ in range(_MOST_LOOKS):
+            left = await check(answer)
+            if left is None or left.kind != CONFLICT:
+                break
+            number: int = left.mark[0]
+            before, at = heads.hash_at(number), [hex(number), False]
+            block = await answer.read("eth_getBlockByNumber", at)
+            if block is None:
+                break
+            heads.learn(upstream, "eth_getBlockByNumber", at, block)
+            if heads.hash_at(number) == before:
+                break
+        return left
 
     def _report(self, heads: NetworkHeads, doubted: _Doubted, result: Any) -> None:
         for upstream, doubt, given in doubted.answers:
@@ -148,6 +178,12 @@ class Checks:
         kinds = {doubt.kind for _, doubt, _ in doubted.answers}
         if BEHIND in kinds:
             return await self._newer(ask, heads, doubted)
+        if CONFLICT in kinds:
+            # After a reorganisation the others count until it is clear that they do not answer.
+            limit_s = min(max(ask.network.block_time_s, _LEAST_WAIT_S), _MOST_WAIT_S, ask.left_s / 2)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limit_s):
+                    return await self._again(ask)
         for _, doubt, result in doubted.answers:
             if doubt.kind in (MISSING, EMPTY):
                 return result

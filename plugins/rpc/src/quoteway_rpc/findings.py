@@ -25,7 +25,10 @@ _LOGS_A_TURN = 500
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """``kind`` is a word for the log. Another upstream confirms the answer by one with the same ``mark``."""
+    """``kind`` is a word for the log. Another upstream confirms the answer by one with the same ``mark``.
+
+    That of a conflict begins with the number of the block.
+    """
 
     kind: str
     mark: Any
@@ -87,10 +90,10 @@ async def _block_by_number(answer: Answer) -> Doubt | None:
         return doubt
     known, below, above = (heads.header_at(n) for n in (number, number - 1, number + 1))
     if known is not None:
-        return Doubt(CONFLICT, block_hash) if known.block.hash != block_hash else None
+        return Doubt(CONFLICT, (number, block_hash)) if known.block.hash != block_hash else None
     parts = above is not None and above.parent is not None and above.parent != block_hash
     parts = parts or (below is not None and header.parent is not None and below.block.hash != header.parent)
-    return Doubt(CONFLICT, block_hash) if parts else None
+    return Doubt(CONFLICT, (number, block_hash)) if parts else None
 
 
 async def _block_by_hash(answer: Answer) -> Doubt | None:
@@ -170,7 +173,7 @@ async def _logs(answer: Answer) -> Doubt | None:
             raise Unusable("wrong_logs")
     for number, its_hash in hashes.items():
         if answer.heads.hash_at(number) not in (None, its_hash):
-            return Doubt(CONFLICT, tuple(hashes.items()))
+            return Doubt(CONFLICT, (number, tuple(hashes.items())))
     if not logs and (block_hash is not None or (isinstance(first, int) and first == last)):
         return await _empty(answer, block_hash or first, addresses, topics)
     return None
@@ -248,7 +251,8 @@ def _mined(answer: Answer, found: Mapping[str, Any], member: str, wanted: str) -
 def _in_chain(answer: Answer, found: Mapping[str, Any]) -> Doubt | None:
     """Doubts what is said to be of a block that is not in the chain served."""
     number, block_hash = _quantity(found.get("blockNumber")), found.get("blockHash")
-    return Doubt(CONFLICT, block_hash) if answer.heads.hash_at(number) not in (None, block_hash) else None
+    parts = answer.heads.hash_at(number) not in (None, block_hash)
+    return Doubt(CONFLICT, (number, block_hash)) if parts else None
 
 
 def _logs_of(receipt: Mapping[str, Any]) -> None:
