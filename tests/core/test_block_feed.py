@@ -150,6 +150,22 @@ async def test_a_reorganisation_takes_blocks_back_newest_first(chain):
     assert len(told.chain) == 3
 
 
+async def test_a_reorganisation_below_the_first_head_is_followed(chain):
+    for _ in range(6):
+        await chain.deposit()
+        await chain.chain.head(fresh=True)  # requests have followed the chain before
+    told = Blocks()
+    await chain.blocks.join(told)
+    begin = await chain.head()
+    await chain.deposit()
+    await until(lambda: told.told)
+    await chain.rpc("anvil_reorg", 5, [])
+    await until(lambda: len(told.told) == 11)
+    gone = [("removed", number) for number in range(begin + 1, begin - 4, -1)]
+    assert told.numbers[1:] == gone + [("added", begin + n) for n in range(-3, 2)]
+    assert not told.is_lost
+
+
 @pytest.mark.parametrize("missed", [1, 40])
 async def test_blocks_missed_while_the_node_was_away_come_once(chain, missed):
     told = Blocks()

@@ -24,6 +24,8 @@ MAX_GAP_BLOCKS: Final = 1_024
 """Blocks that are delivered late, after the nodes were away. Beyond, listeners are told of a loss."""
 KEPT_BLOCKS: Final = 128
 """How many delivered blocks are kept to be taken back by a reorganisation."""
+KNOWN_AT_START: Final = 8
+"""How many blocks below the first head are read, so that a reorganisation soon after it is no loss."""
 READ_AHEAD: Final = 16
 _RETRY_S = (0.1, 0.2, 0.5, 1.0, 2.0)
 _TOLD_AFTER = 3
@@ -123,6 +125,7 @@ class BlockFeed:
         self._blocks = {block.number: block}
 
     async def _follow(self) -> None:
+        await self._know_below()
         failures = 0
         while self._tip is not None:
             try:
@@ -138,6 +141,17 @@ class BlockFeed:
                     log.warning("a block of %s cannot be read: %s", self._chain.network.slug, error)
                 await asyncio.sleep(_RETRY_S[min(failures, len(_RETRY_S) - 1)])
                 failures += 1
+
+    async def _know_below(self) -> None:
+        """Reads the blocks below the first head. What no node gives, or what does not lead to it, is left."""
+        first = self._tip
+        if first is None:
+            return
+        await self._read_ahead(first.number - 1, max(first.number - 1 - KNOWN_AT_START, -1))
+        block: FeedBlock | None = first
+        while block is not None and self._tip is first:
+            self._blocks[block.number] = block
+            block = self._read.get(block.parent or "")
 
     def _lose(self) -> None:
         listeners = list(self._listeners)
