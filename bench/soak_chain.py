@@ -12,6 +12,7 @@ from typing import Any, Final
 import aiohttp
 
 from bench.replicas import CountingNode
+from bench.soak_faults import MiningLock
 from bench.soak_load import Outcome
 
 BLOCK_S: Final = 2.0
@@ -28,10 +29,17 @@ class SoakChains:
     of them may revert.
     """
 
-    def __init__(self, url: str, nodes: Mapping[str, CountingNode], chains: Mapping[str, Any], seed: int):
+    def __init__(
+        self,
+        url: str,
+        nodes: Mapping[str, CountingNode],
+        locks: Mapping[str, MiningLock],
+        chains: Mapping[str, Any],
+        seed: int,
+    ):
         from quoteway_devnet.accounts import ACCOUNTS
 
-        self._url, self._nodes, self._chains = url, nodes, chains
+        self._url, self._nodes, self._locks, self._chains = url, nodes, locks, chains
         self._chance = random.Random(seed)  # noqa: S311 - not for secrets
         self._other, self._trader = (account.address for account in ACCOUNTS[1:3])
         self._held_before: dict[str, int] = {}
@@ -49,7 +57,8 @@ class SoakChains:
             for number in itertools.count(1):
                 slug = self._chance.choice(list(self._nodes))
                 if number % REORGANISE_EVERY == 0:
-                    await self._nodes[slug].ask("anvil_reorg", self._chance.randint(1, DEEPEST), [])
+                    async with self._locks[slug].mining():
+                        await self._nodes[slug].ask("anvil_reorg", self._chance.randint(1, DEEPEST), [])
                     self.reorganisations += 1
                 elif number % TRADE_EVERY == 0:
                     await self._trade(session, slug)
@@ -63,7 +72,11 @@ class SoakChains:
         sent = {"from": self._other, "to": weth, "value": "0x1", "gas": hex(200_000)}
         for _ in range(self._chance.randint(0, 3)):
             await self._nodes[slug].ask("eth_sendTransaction", sent)
-        await self._nodes[slug].ask("evm_mine")
+        await self._make_block(slug)
+
+    async def _make_block(self, slug: str) -> None:
+        async with self._locks[slug].mining():
+            await self._nodes[slug].ask("evm_mine")
 
     def usdc(self, slug: str) -> str:
         """Returns the address of the traded token."""
@@ -97,7 +110,7 @@ class SoakChains:
             )
             for each in action["transactions"]
         ]
-        await node.ask("evm_mine")
+        await self._make_block(slug)
         receipts = [await node.ask("eth_getTransactionReceipt", each) for each in hashes]
         self.trades += 1
         statuses = [None if receipt is None else receipt["status"] for receipt in receipts]

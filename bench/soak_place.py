@@ -20,7 +20,7 @@ from bench.harness import harness
 from bench.replicas import CountingNode
 from bench.server import free_port, process, wait_for
 from bench.soak_chain import BLOCK_S, SoakChains
-from bench.soak_faults import NodeFaults, Outages, geth_like, in_turns
+from bench.soak_faults import MiningLock, NodeFaults, Outages, geth_like, in_turns
 
 WORKERS: Final = 2
 NODES: Final = 3
@@ -197,7 +197,8 @@ async def soak_place(
         gateway = await enter(process(command, "serve", "--config", str(config), environ=environ, log=log))
         url = f"http://127.0.0.1:{port}"
         await wait_for(f"{url}/readyz", gateway)
-        chains = SoakChains(url, direct, devnet.chains, seed)
+        locks = {slug: each.lock for slug, each in faults.items()}
+        chains = SoakChains(url, direct, locks, devnet.chains, seed)
         place = SoakPlace(url, gateway.pid, index.pid, log, faults, chains)
 
         async def stop_database() -> None:
@@ -232,8 +233,9 @@ async def _together(work: Sequence[Any]) -> AsyncIterator[None]:
 
 
 async def _faulty_nodes(stack: contextlib.AsyncExitStack, slug: str, url: str) -> NodeFaults:
-    nodes = [await stack.enter_async_context(geth_like(url).running()) for _ in range(NODES)]
-    return NodeFaults(nodes, url, FAULTS[slug])
+    lock = MiningLock()
+    nodes = [await stack.enter_async_context(geth_like(url, lock).running()) for _ in range(NODES)]
+    return NodeFaults(nodes, url, FAULTS[slug], lock)
 
 
 class _SharedServer:
