@@ -9,8 +9,9 @@ import sys
 import pytest
 from isolated_gateway import PATIENCE_S, request, starter, swaps
 from quoteway import Context
-from quoteway.config.loading import RUN_FOLDER, load_config
+from quoteway.config.loading import load_config
 from quoteway.config.model import Config, StoreConfig
+from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.errors import ConfigError, UpstreamError
 from quoteway.host import plugin_rows
 from quoteway.host.plugin_rows import FileRows, MemoryRows, ValkeyRows, open_rows

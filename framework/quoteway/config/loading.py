@@ -31,13 +31,12 @@ from quoteway.config.fields import Table, load_section
 from quoteway.config.keys import OPERATOR_TIER, NamedKey
 from quoteway.config.model import Config
 from quoteway.config.operator import EMBEDDED_REQUESTS, OperatorConfig
+from quoteway.config.run_folder import RUN_CONFIG, kept
 from quoteway.errors import ConfigError
 from quoteway.near_names import suggestion
 from quoteway.networks import Endpoint
 from quoteway.secrets import REDACTED, Secret, Unresolved, resolve_all
 
-RUN_FOLDER = "QUOTEWAY_RUN_FOLDER"
-"""The environment variable with the folder that the workers of one run share."""
 EMBEDDED_STARTUP_TIMEOUT_S = 300.0
 
 _MISSING_KEY = (
@@ -68,7 +67,8 @@ def load_config(
 ) -> Config:
     """Reads, overlays and checks the configuration.
 
-    The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` if it exists. The environment
+    The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` if it exists; a worker reads the
+    copy that its supervisor made. The environment
     overrides the file, and ``server`` (the command line) both. Raises ``ConfigError`` with all mistakes.
     """
     path, tree = _tree(path, environ)
@@ -146,7 +146,7 @@ def load_selection(path: Path | None = None, environ: Mapping[str, str] = os.env
 
 def _tree(path: Path | None, environ: Mapping[str, str]) -> tuple[Path | None, dict[str, Any]]:
     path = _find_file(path, environ)
-    tree = _read(path) if path else {}
+    tree = _read(path, kept(RUN_CONFIG, environ) or path) if path else {}
     _overlay(tree, environ)
     return path, tree
 
@@ -161,14 +161,16 @@ def _checked(tree: Mapping[str, Any], path: Path | None) -> Config:
 def _find_file(path: Path | None, environ: Mapping[str, str]) -> Path | None:
     named = path or environ.get("QUOTEWAY_CONFIG")
     found = Path(named or "quoteway.toml")
+    if RUN_CONFIG in environ and "QUOTEWAY_WORKER" in environ:
+        return found if environ[RUN_CONFIG] else None
     if named and not found.is_file():
         raise ConfigError(f"{found}: no such configuration file")
     return found if found.is_file() else None
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path, copy: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
+        return tomllib.loads(copy.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror})") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

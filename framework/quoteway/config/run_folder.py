@@ -12,10 +12,12 @@ from typing import Final, Literal
 
 import orjson
 
-from quoteway.config.loading import RUN_FOLDER
-
+RUN_FOLDER: Final = "QUOTEWAY_RUN_FOLDER"
+"""The environment variable with the folder that the workers of one run share."""
+RUN_CONFIG: Final = "QUOTEWAY_RUN_CONFIG"
+"""The environment variable of a worker that has the path of the configuration's copy; empty for no file."""
 RUN_POLICY: Final = "QUOTEWAY_RUN_POLICY"
-"""The environment variable of a worker that has the path of the policy's copy."""
+"""The environment variable of a worker that has the path of the policy's copy; empty for no policy."""
 _RELOAD: Final = "reload.json"
 _FAILURE: Final = "failure-{pid}"
 
@@ -24,7 +26,8 @@ _FAILURE: Final = "failure-{pid}"
 class Reload:
     """How the newest reload ended, at a time in Unix seconds.
 
-    ``refused``: nothing changed. ``incomplete``: a new worker did not start after others were replaced.
+    ``refused``: nothing changed. ``incomplete``: a new worker did not start, and one that had been replaced
+    before could not be taken back.
     """
 
     at: int
@@ -68,20 +71,29 @@ def failure_of(folder: str, pid: int) -> str | None:
         place.unlink(missing_ok=True)  # a later process may have the same id
 
 
-def keep_policy(folder: str, content: bytes) -> str:
-    """Keeps a copy of a policy for the workers of this run, and returns its path."""
-    path = Path(folder, f"policy-{hashlib.sha256(content).hexdigest()}.toml")
+def keep(folder: str, content: bytes) -> str:
+    """Keeps a copy of a file for the workers of this run, and returns its path."""
+    path = Path(folder, f"{hashlib.sha256(content).hexdigest()}.toml")
     _write(path, content)
     return str(path)
 
 
-def kept_policy(environ: Mapping[str, str] = os.environ) -> Path | None:
-    """Returns the path of the policy that all workers of this run follow; None without a supervisor."""
-    path = environ.get(RUN_POLICY)
+def kept(variable: str, environ: Mapping[str, str] = os.environ) -> Path | None:
+    """Returns the path of the copy that a worker follows: the value of ``RUN_CONFIG`` or ``RUN_POLICY``.
+
+    None without a supervisor, and where there was no such file.
+    """
+    path = environ.get(variable)
     return Path(path) if path and "QUOTEWAY_WORKER" in environ else None
 
 
 def _write(path: Path, content: bytes) -> None:
     new = path.with_name(f"{path.name}.{os.getpid()}")
-    new.write_bytes(content)
+    with open(new, "wb", opener=_private) as file:
+        file.write(content)
     new.replace(path)
+
+
+def _private(path: str, flags: int) -> int:
+    """Opens a file for this user alone: a configuration may contain the keys of nodes."""
+    return os.open(path, flags, 0o600)

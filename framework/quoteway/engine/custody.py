@@ -10,7 +10,7 @@ from typing import cast
 
 from quoteway import models
 from quoteway.config.model import Config
-from quoteway.config.run_folder import kept_policy
+from quoteway.config.run_folder import RUN_POLICY, kept
 from quoteway.engine.amounts_per_time import UNDECIDED, AmountsPerTime
 from quoteway.engine.audit_log import AuditError, AuditLog
 from quoteway.engine.held_amounts import HeldAmounts, StoreUnavailable
@@ -46,12 +46,10 @@ class Custody:
     def of(cls, config: Config, runtime: Runtime, registry: Registry) -> Custody:
         """Returns what a configuration asks for. Raises ``ConfigError`` for a file that cannot be used."""
         if config.policy_file is None:
-            if kept_policy() is not None:
-                raise ConfigError("policy.file is gone: reload the server, which follows a policy until then")
             if config.policy_audit is not None:
                 raise ConfigError("policy.audit is set without policy.file: name a policy, or unset it")
             return cls(None, runtime, registry)
-        policy = read_policy(config.policy_file, kept_policy())
+        policy = read_policy(config.policy_file, kept(RUN_POLICY))
         amounts = _amounts_of(config, policy, runtime)
         if config.policy_audit is None:
             return cls(policy, runtime, registry, None, amounts)

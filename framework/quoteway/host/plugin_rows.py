@@ -13,8 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
+from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.errors import ConfigError, UpstreamError
 from quoteway.host.shared_file import open_shared
 from quoteway.host.shared_store import STORE_TIMEOUT_S, failures, named, shared_store

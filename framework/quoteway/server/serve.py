@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
+from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.errors import ConfigError
 from quoteway.host.states import NotEnabled
 from quoteway.server.stopping import Stopping

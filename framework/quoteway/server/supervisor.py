@@ -11,14 +11,21 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Literal
 
-from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
-from quoteway.config.run_folder import RUN_POLICY, Reload, failure_of, keep_policy, write_reload
+from quoteway.config.run_folder import (
+    RUN_CONFIG,
+    RUN_FOLDER,
+    RUN_POLICY,
+    Reload,
+    failure_of,
+    keep,
+    write_reload,
+)
 from quoteway.errors import ConfigError
 from quoteway.guard.policy_file import parse_policy, read_policy_file
 from quoteway.server.serve import (
@@ -59,8 +66,8 @@ class _Worker:
     start_at: float = 0.0
     failures: int = 0
     starts: int = 0
-    policy: str | None = None
-    """The path of the copy of the policy that it follows, also when it is started again."""
+    files: Mapping[str, bytes | None] = field(default_factory=dict)
+    """The configuration and the policy that it follows, also when it is started again."""
 
 
 @dataclass(slots=True)
@@ -99,8 +106,8 @@ class Supervisor:
             tempfile.TemporaryDirectory(prefix="quoteway-run-") as folder,
         ):
             shared = self._shared_environment(port, folder)
-            policy = _policy_copy(self.config, folder)
-            self._workers = [_Worker(index, policy=policy) for index in range(self.config.server.workers)]
+            files = _files(self.config)
+            self._workers = [_Worker(index, files=files) for index in range(self.config.server.workers)]
             previous = {name: signal.signal(name, self._on_signal) for name in unignored(STOP_SIGNALS)}
             rolling: Iterator[None] | None = None
             try:
@@ -155,12 +162,17 @@ class Supervisor:
                     return UNUSABLE_CONFIG
                 self._note_death(worker, status, now)
             if now >= worker.start_at:
-                worker.process = self._start(worker.index, shared, worker.policy)
+                worker.process = self._start(worker.index, shared, worker.files)
                 worker.started_at, worker.starts = now, worker.starts + 1
         return None if any(worker.failures < 5 for worker in self._workers) else 1
 
-    def _start(self, index: int, shared: Mapping[str, str], policy: str | None) -> subprocess.Popen[bytes]:
-        environ = {**shared, "QUOTEWAY_WORKER": str(index), **({RUN_POLICY: policy} if policy else {})}
+    def _start(
+        self, index: int, shared: Mapping[str, str], files: Mapping[str, bytes | None]
+    ) -> subprocess.Popen[bytes]:
+        folder = shared[RUN_FOLDER]
+        # Written each time: what cleans folders of temporary files may have removed a copy.
+        copies = {name: "" if text is None else keep(folder, text) for name, text in files.items()}
+        environ = {**shared, **copies, "QUOTEWAY_WORKER": str(index)}
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and arguments
             list(self.command), env=environ, stdin=self._lifeline
         )
@@ -179,48 +191,80 @@ class Supervisor:
         """Replaces the workers by ones with the configuration as it is now. Yields while it waits.
 
         A configuration or policy that cannot be used, or with which a worker does not get ready, changes
-        nothing. How it ended is told to the workers, whose operators see it.
+        nothing: workers that were replaced before it are replaced again by ones as they were. How it ended is
+        told to the workers, whose operators see it.
         """
         folder = shared[RUN_FOLDER]
+
+        def ended(outcome: Literal["reloaded", "refused", "incomplete"], why: str | None = None) -> None:
+            write_reload(folder, Reload(int(time.time()), outcome, why))
+
         try:
-            config = self._loaded()
-            policy = _policy_copy(config, folder)
+            config, files = self._loaded()
         except ConfigError as error:
             log.error("the configuration is not reloaded, the old one stays in force: %s", error)
-            write_reload(folder, Reload(int(time.time()), "refused", str(error)))
+            ended("refused", str(error))
             return
         log.info("reloading: %d workers are replaced, one after another", len(self._workers))
+        replaced: list[_Worker] = []
         for worker in self._workers:
-            new = self._start(worker.index, shared, policy)
-            self._replaced.append(new)
-            started_at = time.monotonic()
-            ready = Path(folder) / READY_FILE.format(pid=new.pid)
-            most_s = config.plugins.startup_timeout_s + READY_WITHIN_S
-            while not ready.exists():
-                if new.poll() is not None or time.monotonic() - started_at > most_s:
-                    why = failure_of(folder, new.pid) or "see the log"
-                    log.error("reloading ended: new worker %d did not get ready: %s", worker.index, why)
-                    new.terminate()
-                    outcome: Literal["refused", "incomplete"] = "incomplete" if worker.index else "refused"
-                    text = f"new worker {worker.index} did not get ready: {why}"
-                    write_reload(folder, Reload(int(time.time()), outcome, text))
-                    return
-                yield
-            self._replaced.remove(new)
-            old, worker.process = worker.process, new
-            worker.started_at, worker.failures, worker.policy = started_at, 0, policy
-            if old is not None:
-                self._replaced.append(old)
-                old.terminate()
-                while old.poll() is None:
-                    yield
-                self._replaced.remove(old)
+            old = worker.files
+            why = yield from self._replace(worker, shared, files, config)
+            if why is None:
+                replaced.append(worker)
+                continue
+            log.error("reloading ended: %s", why)
+            not_back = False
+            for each in replaced:
+                each.files = old
+                not_back |= (yield from self._replace(each, shared, old, self.config)) is not None
+            if not_back:
+                log.error(
+                    "a worker could not be taken back: it has the old configuration from its next start"
+                )
+            elif replaced:
+                log.info("the old configuration is in force again in all workers")
+            ended("incomplete" if not_back else "refused", why)
+            return
         self.config = config
-        write_reload(folder, Reload(int(time.time()), "reloaded"))
+        ended("reloaded")
         log.info("reloaded")
 
-    def _loaded(self) -> Config:
-        """Returns the configuration as it is now. Raises ``ConfigError`` when it needs a restart."""
+    def _replace(
+        self, worker: _Worker, shared: Mapping[str, str], files: Mapping[str, bytes | None], config: Config
+    ) -> Generator[None, None, str | None]:
+        """Starts a new process of a worker and ends the old one when the new one is ready.
+
+        Returns why the new one did not get ready, after which the old one goes on. Yields while it waits.
+        """
+        folder = shared[RUN_FOLDER]
+        new = self._start(worker.index, shared, files)
+        self._replaced.append(new)
+        started_at = time.monotonic()
+        ready = Path(folder) / READY_FILE.format(pid=new.pid)
+        most_s = config.plugins.startup_timeout_s + READY_WITHIN_S
+        while not ready.exists():
+            if new.poll() is not None or time.monotonic() - started_at > most_s:
+                new.terminate()
+                why = failure_of(folder, new.pid) or "see the log"
+                return f"new worker {worker.index} did not get ready: {why}"
+            yield
+        self._replaced.remove(new)
+        old, worker.process = worker.process, new
+        worker.started_at, worker.failures, worker.files = started_at, 0, files
+        if old is not None:
+            self._replaced.append(old)
+            old.terminate()
+            while old.poll() is None:
+                yield
+            self._replaced.remove(old)
+        return None
+
+    def _loaded(self) -> tuple[Config, Mapping[str, bytes | None]]:
+        """Returns the configuration as it is now, and the files that its workers follow.
+
+        Raises ``ConfigError`` when it cannot be used, or needs a restart.
+        """
         config = self.load()
         check_store(config)
         new, old = config.server, self.config.server
@@ -229,7 +273,7 @@ class Supervisor:
             raise ConfigError("nothing makes this a deployment any more: restart the server")
         if changed:
             raise ConfigError(f"{', '.join(changed)} changed: restart the server")
-        return config
+        return config, _files(config)
 
     def _note_death(self, worker: _Worker, status: int | None, now: float) -> None:
         steady = now - worker.started_at >= STEADY_S
@@ -261,16 +305,21 @@ class Supervisor:
             running = [process for process in running if process.poll() is None]
 
 
-def _policy_copy(config: Config, folder: str) -> str | None:
-    """Keeps a copy of the policy, so that a worker that is started again follows the same; None without one.
+def _files(config: Config) -> dict[str, bytes | None]:
+    """Returns the files that workers follow until the next reload, by the variables that name their copies.
 
-    Raises ``ConfigError`` for a policy that cannot be used.
+    Raises ``ConfigError`` for a file that cannot be read, and a policy that cannot be used.
     """
-    if config.policy_file is None:
-        return None
-    content = read_policy_file(config.policy_file)
-    parse_policy(content, str(config.policy_file))
-    return keep_policy(folder, content)
+    files: dict[str, bytes | None] = {RUN_CONFIG: None, RUN_POLICY: None}
+    if config.path is not None:
+        try:
+            files[RUN_CONFIG] = config.path.read_bytes()
+        except OSError as error:
+            raise ConfigError(f"{config.path}: cannot be read ({error.strerror})") from None
+    if config.policy_file is not None:
+        files[RUN_POLICY] = content = read_policy_file(config.policy_file)
+        parse_policy(content, str(config.policy_file))
+    return files
 
 
 @contextlib.contextmanager

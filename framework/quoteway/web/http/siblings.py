@@ -13,8 +13,8 @@ from typing import Final, TypeAlias
 
 from aiohttp import ClientError, ClientSession, ClientTimeout, UnixConnector, web
 
-from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
+from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.web.http.envelope import json_response
 from quoteway.web.http.operation import NO_STORE
 

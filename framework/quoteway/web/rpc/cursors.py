@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from quoteway.config.loading import RUN_FOLDER
 from quoteway.config.model import Config
+from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.host.shared_file import open_shared
 from quoteway.host.shared_store import STORE_TIMEOUT_S, named, shared_store
 from quoteway.secrets import Secret
