@@ -1,11 +1,17 @@
 """SIGHUP: a deployment of several workers takes a new configuration, and loses no request by it."""
 
 import http.client
+import os
 import re
 import signal
+import sys
 import time
+from pathlib import Path
 
 import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "core"))
+from distributions import install
 from test_serving import CONFIG, KEY, get, living, serve, worker_pids  # noqa: F401
 
 pytestmark = pytest.mark.slow
@@ -37,7 +43,7 @@ def test_each_worker_is_replaced_by_one_with_the_new_keys(running):
     reload(running)
     assert not living(old)
     assert len(worker_pids(running.process.pid)) == 2
-    for _ in range(20):
+    for _ in range(6):
         right = {"Authorization": f"Bearer {KEY}"}
         assert get(f"{url}/v2/networks", Connection="close", **right)[0] == 200
     assert get(f"{url}/v2/networks")[0] == 401
@@ -62,6 +68,57 @@ def test_a_configuration_that_is_refused_changes_nothing(running):
     running.write("")
     reload(running)
     assert not living(workers), "the next configuration that can be used replaces them"
+
+
+def test_a_worker_that_starts_again_has_the_configuration_of_the_others(running, tmp_path):
+    """What is in the file since is not in force before a reload, and may be no configuration at all."""
+    listening = 2  # workers
+    for change in (
+        lambda: running.write('auth.keys = [{env = "KEY"}]'),
+        lambda: running.write("not toml"),
+        (tmp_path / "quoteway.toml").unlink,
+    ):
+        change()
+        os.kill(worker_pids(running.process.pid)[0], signal.SIGKILL)
+        listening += 1
+        running.lines("listening on", listening)
+        for _ in range(4):
+            assert get(f"{running.url()}/v2/networks", Connection="close")[0] == 200
+    reload(running, "the configuration is not reloaded, the old one stays in force")
+
+
+FRAGILE = """
+import os
+from pathlib import Path
+from quoteway import hookimpl
+
+if os.environ["QUOTEWAY_WORKER"] == "1" and "fragile = true" in Path("quoteway.toml").read_text():
+    os._exit(3)
+
+@hookimpl
+def quoteway_lifespan():
+    return None
+"""
+
+
+def test_workers_that_were_replaced_are_taken_back_when_a_later_one_does_not_start(serve, tmp_path):  # noqa: F811
+    install(tmp_path, "fragile", FRAGILE)
+    config = CONFIG.replace("plugins.load = []", 'plugins.load = ["fragile"]')
+    (tmp_path / "quoteway.toml").write_text(config)
+    served = serve("--workers", "2", PYTHONPATH=str(tmp_path))
+    url = served.url(workers=2)
+    served.lines("Quoteway is serving")
+    first, second = worker_pids(served.process.pid)
+    (tmp_path / "quoteway.toml").write_text(f'auth.keys = [{{env = "KEY"}}]  # fragile = true\n{config}')
+    reload(served, "the old configuration is in force again in all workers")
+    assert "new worker 1 did not get ready" in served.log.read_text()
+    assert living([first, second]) == [second], "the first one is another process of the old configuration"
+    for _ in range(6):
+        assert get(f"{url}/v2/networks", Connection="close")[0] == 200
+    (tmp_path / "quoteway.toml").write_text(f'auth.keys = [{{env = "KEY"}}]\n{config}')
+    reload(served)
+    for _ in range(6):
+        assert get(f"{url}/v2/networks", Connection="close")[0] == 401
 
 
 def test_callers_that_never_pause_lose_nothing_while_workers_are_replaced(running):

@@ -147,11 +147,12 @@ def test_a_policy_that_cannot_be_used_leaves_the_old_one_in_force(desk, devnet):
 
 
 def test_a_policy_ends_with_a_reload_alone(desk, devnet):
-    """A configuration without it, which is not in force yet, does not make a worker follow none."""
+    """A configuration without it, which is not in force yet, is not that of a worker that starts again."""
     url, workers = desk.url(), worker_pids(desk.process.pid)
     desk.write(policy="")
     os.kill(workers[0], signal.SIGKILL)
-    desk.lines("policy.file is gone: reload the server")
+    desk.lines("ended with status -9")
+    desk.lines(r"listening on", 3)
     assert decided_by(url, devnet) == {digest(ALLOWS)}
     reload(desk, '"reloaded"')
     assert ask(url, "/operator/state")[1]["policy"] is None
