@@ -22,6 +22,7 @@ from index_process import command, configure, environment
 from index_rows import CHAIN, POOL, row
 from quoteway import EventRule, EventSource
 from quoteway.evm.address import checksum
+from quoteway_indexer import metrics as metrics_module
 from quoteway_indexer.chosen_rollups import ChosenRollups
 from quoteway_indexer.metrics import IndexMetrics
 from quoteway_indexer.retention import Retention
@@ -75,6 +76,35 @@ async def test_what_was_not_chosen_is_not_read_though_it_is_there(filled, chosen
     assert (candles is not None) == ("token_hour" in chosen)
     (prices,) = await metrics.hour_prices(CHAIN, [COIN_TEXT], START, UNTIL)
     assert len(prices.hours) == (3 if "token_hour" in chosen else 0)
+
+
+async def test_price_histories_of_the_same_intervals_are_read_once_and_few_candles_are_kept(
+    filled, monkeypatch
+):
+    monkeypatch.setattr(metrics_module, "_MOST_CANDLES", 20)
+    reader = ChosenRollups(StoreReader(filled), BY_HOUR)
+    metrics = IndexMetrics(Context(UNTIL), reader, frozenset({CHAIN}))
+    read, reads = reader.fetch, []
+
+    async def fetch(select):
+        reads.append(select)
+        return await read(select)
+
+    monkeypatch.setattr(reader, "fetch", fetch)
+    whole = await metrics.price_history(CHAIN, COIN_TEXT, START, UNTIL, "1h")
+    asked = len(reads)
+    assert len(whole.candles) == 3
+    assert asked
+    for late_s in (0, 1, 2):
+        same = await metrics.price_history(CHAIN, COIN_TEXT, START - late_s, UNTIL - late_s, "1h")
+        assert (same.start, same.end) == (START - late_s, UNTIL - late_s)
+        assert same.candles == whole.candles
+    assert len(reads) == asked
+    for earlier in range(20):
+        await metrics.price_history(CHAIN, COIN_TEXT, START - earlier * 3600, UNTIL, "1h")
+    kept = [1 + len(each.candles) for each in metrics._histories.values()]
+    assert kept
+    assert sum(kept) <= 20
 
 
 async def test_rows_of_what_was_not_chosen_are_deleted_once(filled, caplog):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from cachetools import LRUCache
@@ -19,7 +20,7 @@ from quoteway import (
 
 from quoteway_indexer import candles, pool_series, vault_series
 from quoteway_indexer.embedded import has_started, is_starting
-from quoteway_indexer.hours import Asked
+from quoteway_indexer.hours import INTERVALS_S, Asked
 from quoteway_indexer.ingest.notes import ChainNote, read_note
 from quoteway_indexer.pool_book import PoolBook
 from quoteway_indexer.store import Reader
@@ -29,7 +30,8 @@ from quoteway_indexer.wallets import IndexedWallets
 
 STOPPED_S: Final = 30
 """An index process that has said nothing for so long is taken for stopped."""
-_MOST_HISTORIES: Final = 128
+_MOST_CANDLES: Final = 20_000
+"""The candles of all kept price histories together: one takes about 250 bytes."""
 _ID: Final = re.compile(r"([1-9][0-9]{0,18}):0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})", re.ASCII)
 """The id of a pool or vault: the chain, and an address or the id of a v4 pool."""
 
@@ -46,7 +48,7 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         self._tokens = TokenBook(reader)
         self._pools = PoolBook(context, reader, self._tokens)
         self._vaults = VaultBook(context, reader)
-        self._histories: LRUCache[tuple[object, ...], PriceHistory | None] = LRUCache(_MOST_HISTORIES)
+        self._histories: LRUCache[tuple[object, ...], PriceHistory | None] = LRUCache(_MOST_CANDLES, _size)
 
     async def series(
         self, resource_id: str, metric: str, start: int, end: int, interval: str
@@ -69,10 +71,16 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         self, chain_id: int, token: Address, start: int, end: int, interval: str
     ) -> PriceHistory | None:
         """See ``MetricsProvider``. Raises ``UpstreamError`` when the index cannot be read."""
-        key = chain_id, token, start, end, interval, await self._reader.revision()
-        if key not in self._histories:
-            self._histories[key] = await candles.price_history(self._reader, *key[:5])
-        return self._histories[key]
+        step_s = INTERVALS_S[interval]
+        # The intervals that begin in the span: those of the next second are mostly the same.
+        first, beyond = (-(-moment // step_s) * step_s for moment in (start, end))
+        key = chain_id, token, first, beyond, interval, await self._reader.revision()
+        if key in self._histories:
+            history = self._histories[key]
+        else:
+            history = await candles.price_history(self._reader, *key[:5])
+            self._histories[key] = history
+        return None if history is None else replace(history, start=start, end=end)
 
     async def index_status(self) -> tuple[IndexStatus, ...]:
         """See ``MetricsProvider``. A network whose index process is just being started is ``starting``.
@@ -96,6 +104,10 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
                 has_started(self._context)
             found += [_not_begun(chain_id, now) for chain_id in sorted(missing)]
         return tuple(found)
+
+
+def _size(history: PriceHistory | None) -> int:
+    return 1 + (0 if history is None else len(history.candles))
 
 
 def _not_begun(chain_id: int, now: int) -> IndexStatus:
