@@ -68,6 +68,36 @@ async def test_an_approval_that_a_reorganisation_took_back(client, node, provide
     assert (ran["status"], ran["block"]["number"], ran["block"]["hash"]) == ("success", newest, block["hash"])
 
 
+async def taken_back(client, node, monkeypatch, method):
+    """The hashes of blocks that ``method`` asks for. The newest block is taken back before the first time."""
+    before = await asyncio.to_thread(node, "evm_snapshot")
+    await asyncio.to_thread(node, "evm_mine")
+    asked, answer = [], client.node.answer
+
+    def replace():
+        with client.devnet.rpc() as rpc:
+            replace_blocks(rpc, before, 2)
+
+    async def interrupted(body, session):
+        if body["method"] == method and isinstance(body["params"][1], dict):
+            asked.append(body["params"][1]["blockHash"])
+            if len(asked) == 1:
+                await asyncio.to_thread(replace)
+        return await answer(body, session)
+
+    monkeypatch.setattr(client.node, "answer", interrupted)
+    return asked
+
+
+async def test_a_block_that_is_taken_back_while_an_action_is_built(client, node, monkeypatch):
+    quote = await client.ask("/v2/swaps/quote", wanted(client))
+    asked = await taken_back(client, node, monkeypatch, "eth_simulateV1")
+    action = await client.act(quote)
+    assert action["simulation"]["status"] == "success"
+    assert action["simulation"]["block"]["hash"] == asked[-1] != asked[0]
+    assert await asyncio.to_thread(node, "eth_getBlockByHash", asked[0], False) is None
+
+
 async def test_a_quote_of_a_block_that_is_gone_and_whose_price_was_better(client, node):
     """The whale's purchase makes USDC cheap in WETH; then it never happened."""
     before = await asyncio.to_thread(node, "evm_snapshot")

@@ -48,6 +48,10 @@ _least: contextvars.ContextVar[Mapping[int, int]] = contextvars.ContextVar(
 )
 """The oldest block that the current request accepts as the head, by chain id."""
 
+_used: contextvars.ContextVar[dict[int, Block] | None] = contextvars.ContextVar(
+    "quoteway_used_heads", default=None
+)
+
 _MAX_WAIT_S = 3.0
 _WAIT_STEP_S = 0.05
 _FORGET_AFTER_S = 10.0
@@ -65,6 +69,13 @@ def request_arrival() -> Iterator[None]:
     if _arrived.get() is not None:
         yield
         return
+    with another_arrival():
+        yield
+
+
+@contextlib.contextmanager
+def another_arrival() -> Iterator[None]:
+    """Marks an arrival in place of one that is marked already: other heads are read inside."""
     request = _Arrival(next(_moments))
     mark = _arrived.set(request)
     try:
@@ -121,6 +132,17 @@ async def until(look: Callable[[], Awaitable[T | None]], network: Network, await
                 await asyncio.sleep(_WAIT_STEP_S)
     except TimeoutError:
         raise behind(network, awaited) from None
+
+
+@contextlib.contextmanager
+def noting_heads() -> Iterator[Mapping[int, Block]]:
+    """Yields the head of each chain that the code inside and its tasks last got, by chain id."""
+    used: dict[int, Block] = {}
+    mark = _used.set(used)
+    try:
+        yield used
+    finally:
+        _used.reset(mark)
 
 
 def arrival() -> int:
@@ -205,6 +227,13 @@ class HeadTracker:
 
         Raises ``behind`` when the nodes answer older blocks only than one that is known or asked for.
         """
+        block = await self._for_request(fresh=fresh)
+        used = _used.get()
+        if used is not None:
+            used[self.network.chain_id] = block
+        return block
+
+    async def _for_request(self, *, fresh: bool) -> Block:
         request = _arrived.get()
         if fresh or request is None or request.is_over:
             return await self._newest(fresh=fresh)

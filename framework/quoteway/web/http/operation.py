@@ -12,12 +12,20 @@ import orjson
 from aiohttp import web
 
 from quoteway.engine.gateway import Gateway
-from quoteway.errors import FieldError, InvalidRequest, ProviderUnavailable, RateLimited, Reason, disabled
-from quoteway.evm.head import request_arrival
+from quoteway.errors import (
+    FieldError,
+    InvalidRequest,
+    ProviderUnavailable,
+    RateLimited,
+    Reason,
+    UpstreamError,
+    disabled,
+)
+from quoteway.evm.head import another_arrival, noting_heads, request_arrival
 from quoteway.guard.findings import check_form
 from quoteway.host.outcomes import Outcome
 from quoteway.host.states import networks_of
-from quoteway.models import Capability
+from quoteway.models import Block, Capability
 from quoteway.networks import Networks
 from quoteway.providers import Provider
 from quoteway.web.http.api_keys import ApiKey
@@ -177,6 +185,8 @@ class Operation:
         limit = server.rpc_body_limit_bytes if self.group == "rpc" else server.body_limit_bytes
         handler = self.handler
         assert handler is not None
+        # A stream has begun when it fails, and what reads its body itself cannot read it again.
+        is_once = self.streams or self.body_shape is not None or self.group == "rpc"
 
         async def handle(request: web.Request) -> web.StreamResponse:
             if self.needs_ready:
@@ -196,7 +206,21 @@ class Operation:
                     in_query = await with_addresses(gateway, query, asked, in_query, in_path)
                 if body is not None:
                     in_body = await with_addresses(gateway, body, raw, in_body, in_path)
-                return await answered(Call(gateway, request, self, in_path, in_query, in_body))
+                call = Call(gateway, request, self, in_path, in_query, in_body)
+                return await (answered(call) if is_once else lasting(call))
+
+        async def lasting(call: Call) -> web.StreamResponse:
+            """Answers once more, at new heads, when a read failed at a block that has been taken back: some
+            nodes keep nothing of it.
+            """
+            with noting_heads() as used:
+                try:
+                    return await answered(call)
+                except UpstreamError as error:
+                    if error.reason is not Reason.RPC_ERROR or not await _is_reorganised(gateway, used):
+                        raise
+            with another_arrival() if self.group == "quotes" else contextlib.nullcontext():
+                return await answered(call)
 
         async def answered(call: Call) -> web.StreamResponse:
             answer = await handler(call)
@@ -217,6 +241,14 @@ def require_ready(gateway: Gateway) -> None:
     """Raises ``ProviderUnavailable`` while the gateway starts."""
     if not gateway.ready:
         raise ProviderUnavailable("The service is starting.", headers={"Retry-After": "1"}, retryable=True)
+
+
+async def _is_reorganised(gateway: Gateway, heads: Mapping[int, Block]) -> bool:
+    """Returns whether one of the blocks has been taken back."""
+    for chain_id, block in heads.items():
+        if await gateway.runtime.chain(chain_id).replacing(block) is not None:
+            return True
+    return False
 
 
 def _single(request: web.Request) -> Mapping[str, str]:
