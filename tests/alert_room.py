@@ -238,7 +238,7 @@ class Room:
             env={**environment, **own},
             stdout=log,
             stderr=log,
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (MOST_FILES, MOST_FILES)),
+            preexec_fn=_few_files,
         )
         self.gateway = self._stack.enter_context(ended(process))
 
@@ -327,6 +327,11 @@ class Room:
                     await asyncio.sleep(0.1)
         log = (self.folder / "gateway.log").read_text()[-6_000:]
         raise AssertionError(f"{found}, after {timeout_s} s:\n{log}")
+
+
+def _few_files():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (MOST_FILES, MOST_FILES))
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # the tests may run under nohup, which has it ignored
 
 
 def _children(pid):
