@@ -260,14 +260,12 @@ class Room:
 
     async def reload(self):
         """Replaces the workers, and waits until that is done."""
-        before = set(self.workers().values())
         self.gateway.send_signal(signal.SIGHUP)
 
-        async def replaced():
-            now = set(self.workers().values())
-            return len(now) == len(before) and not now & before
+        async def is_done():
+            return '"event":"reloaded"' in (self.folder / "gateway.log").read_text()
 
-        await self.until(replaced, True)
+        await self.until(is_done, True)
 
     def kill_isolated(self):
         """Kills the processes of isolated plugins."""
