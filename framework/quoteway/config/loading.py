@@ -68,8 +68,8 @@ def load_config(
     """Reads, overlays and checks the configuration.
 
     The file is ``path``, else ``$QUOTEWAY_CONFIG``, else ``./quoteway.toml`` if it exists; a worker reads the
-    copy that its supervisor made. The environment
-    overrides the file, and ``server`` (the command line) both. Raises ``ConfigError`` with all mistakes.
+    copy that its supervisor made. The environment overrides the file, and ``server`` (the command line) both.
+    Raises ``ConfigError`` with all mistakes.
     """
     path, tree = _tree(path, environ)
     if server and isinstance(tree.setdefault("server", {}), dict):

@@ -51,6 +51,7 @@ _least: contextvars.ContextVar[Mapping[int, int]] = contextvars.ContextVar(
 _used: contextvars.ContextVar[dict[int, Block] | None] = contextvars.ContextVar(
     "quoteway_used_heads", default=None
 )
+"""The newest head of each chain that the current request got; None where nobody asks for them."""
 
 _MAX_WAIT_S = 3.0
 _WAIT_STEP_S = 0.05
