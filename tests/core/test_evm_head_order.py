@@ -176,6 +176,20 @@ async def test_a_reorganisation_is_followed(chain, front, rpc, depth):
     assert (await follow(chain, rpc, 1)).number == before.number + 1
 
 
+@pytest.mark.parametrize("mined", [0, 1, 3])
+async def test_a_block_that_was_taken_back_is_known_by_the_parents_of_the_newest(chain, front, rpc, mined):
+    """Also while the node, or a cache before it, tells the old block for its number."""
+    block = await follow(chain, rpc, 3)
+    old = await asyncio.to_thread(rpc, "eth_getBlockByNumber", hex(block.number), False)
+    await mine(rpc, mined)
+    assert await chain.replacing(block) is None
+    front.answers["eth_getBlockByNumber"] = lambda params: old if params[0] != "latest" else newest
+    await asyncio.to_thread(rpc, "anvil_reorg", mined + 1, [])
+    await mine(rpc, 1)
+    newest = await asyncio.to_thread(rpc, "eth_getBlockByNumber", "latest", False)
+    assert (await chain.replacing(block)).hash == newest["hash"]
+
+
 async def test_the_first_block_of_all_is_followed_when_it_is_replaced(chain, rpc):
     """The ring has one header, whose parent is the other one's too."""
     snapshot = await asyncio.to_thread(rpc, "evm_snapshot")

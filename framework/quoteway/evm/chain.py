@@ -18,6 +18,7 @@ from quoteway.evm.answers import header_of, quantity, unreadable
 from quoteway.evm.balance_slot import BalanceSlot
 from quoteway.evm.head import HeadTracker, arrival, until
 from quoteway.evm.head_sharing import HeadSharing, NoSharing
+from quoteway.evm.header_ring import RING_BLOCKS
 from quoteway.evm.simulated_calls import bytes_of, hex_of, result_of, transaction_of
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Address, At, Block, Header, Overrides, RawJson, Read
@@ -179,14 +180,18 @@ class RpcChain:
     async def replacing(self, block: Block) -> Block | None:
         """Returns the newest block when a reorganisation took ``block`` back, and None when it did not.
 
-        For a read at ``block`` that failed: some nodes keep nothing of blocks that were taken back.
+        For a read at ``block``, one of the newest, that failed: some nodes keep nothing of what was taken
+        back. The parents of the newest block lead down to it: what is told for its number may be older.
         """
         try:
             newest = await self.head(fresh=True)
-            there = newest if newest.number == block.number else await self.block(block.number, shared=False)
+            there: str | None = newest.hash
+            for _ in range(min(newest.number - block.number, RING_BLOCKS)):
+                header = None if there is None else await self.header(there)
+                there = None if header is None else header.parent
         except UpstreamError:
             return None
-        return None if there.hash == block.hash else newest
+        return None if there in (None, block.hash) else newest
 
     @property
     def head_fails(self) -> bool:
