@@ -176,6 +176,20 @@ async def test_a_reorganisation_is_followed(chain, front, rpc, depth):
     assert (await follow(chain, rpc, 1)).number == before.number + 1
 
 
+async def test_a_block_that_another_process_has_seen_is_waited_for(chain, front, rpc):
+    block = await follow(chain, rpc, 2)
+    await mine(rpc, 1)
+    front.shown = [block.number, block.number, block.number + 1]
+    newest = await hash_of(rpc)
+    assert (await chain.block_seen_elsewhere(block.number + 1)).hash == newest
+    assert front.shown == [block.number + 1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(heads, "_MAX_WAIT_S", 0.2)
+        with pytest.raises(UpstreamError) as error:
+            await chain.block_seen_elsewhere(block.number + 2)
+    assert error.value.reason is Reason.BEHIND
+
+
 @pytest.mark.parametrize("mined", [0, 1, 3])
 async def test_a_block_that_was_taken_back_is_known_by_the_parents_of_the_newest(chain, front, rpc, mined):
     """Also while the node, or a cache before it, tells the old block for its number."""

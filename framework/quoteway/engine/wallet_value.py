@@ -83,7 +83,7 @@ async def wallet_value(
     chain = gateway.runtime.chain(chain_id)
     wanted, missing = _wanted(received, listed, unlisted=unlisted)
     block, began = await asyncio.gather(
-        chain.block(received.reach.last), _began(gateway, chain_id, received.reach)
+        chain.block_seen_elsewhere(received.reach.last), _began(gateway, chain_id, received.reach)
     )
     known = {token: listed[token] for token in wanted if token in listed}
     known |= await gateway.tokens.find_each(chain_id, [token for token in wanted if token not in known])

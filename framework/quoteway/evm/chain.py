@@ -16,7 +16,7 @@ from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.answers import header_of, quantity, unreadable
 from quoteway.evm.balance_slot import BalanceSlot
-from quoteway.evm.head import HeadTracker, arrival, until
+from quoteway.evm.head import HeadTracker, arrival, no_older_than, until
 from quoteway.evm.head_sharing import HeadSharing, NoSharing
 from quoteway.evm.header_ring import RING_BLOCKS
 from quoteway.evm.simulated_calls import bytes_of, hex_of, result_of, transaction_of
@@ -215,6 +215,15 @@ class RpcChain:
     async def block(self, at: int | Literal["latest", "safe", "finalized"], *, shared: bool = True) -> Block:
         """Returns a block by number or tag. Raises ``UpstreamError`` when the chain has no such block."""
         return (await self._header(at, shared=shared)).block
+
+    async def block_seen_elsewhere(self, number: int) -> Block:
+        """Returns a block that another process has seen, perhaps before the nodes that are asked have it.
+
+        Raises ``UpstreamError`` with reason ``behind`` when they do not have it within a block time.
+        """
+        with no_older_than(self.network.chain_id, number):
+            await self.head()
+        return await self.block(number)
 
     async def header(self, block_hash: str) -> Header | None:
         """Returns a block's header by its hash, or None when no node has it.
