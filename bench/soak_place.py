@@ -143,6 +143,7 @@ catalog = "9999999/minute"
 rpc = "9999999/minute"
 [stream]
 streams_per_caller = 1000
+lifetime_s = 604800
 [shared]
 url = "{shared_url}"
 [plugins]
