@@ -295,7 +295,7 @@ def _line(*cells: str) -> str:
 async def _calls(report: Report, devnet: Any) -> None:
     """Measures the door and the process of an isolated plugin, each in pairs with the call made directly."""
     from quoteway.engine.gateway import Gateway
-    from quoteway.evm.head import request_arrival
+    from quoteway.evm.arrivals import request_arrival
     from quoteway.models import Capability
 
     ports = {"port": devnet.ports["devnet"], "l2_port": devnet.ports["devnet-l2"]}

@@ -11,7 +11,7 @@ from direct_client import OTHER, USER
 from quoteway.engine.amounts_per_time import AmountsPerTime
 from quoteway.engine.held_amounts import HeldAmounts
 from quoteway.engine.quote_tokens import TransactionCommitment, calldata_hash
-from quoteway.evm.head import on_arrival
+from quoteway.evm.arrivals import on_arrival
 from quoteway.guard.policy_amounts import Charge
 from quoteway.guard.policy_file import AmountPerTime
 from quoteway.models import NATIVE

@@ -5,7 +5,7 @@ import contextlib
 
 import pytest
 from quoteway.config.network import NetworkConfig
-from quoteway.evm.head import request_arrival
+from quoteway.evm.arrivals import request_arrival
 from quoteway.networks import Endpoint
 
 for plugin in ("devnet", "rpc", "tokenlist", "uniswap", "across", "erc4626"):

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 from quoteway.config.model import Config, PluginsConfig, QuotesConfig
-from quoteway.evm.head import request_arrival
+from quoteway.evm.arrivals import request_arrival
 from quoteway.host.checked_provider import plugins_own
 from quoteway.models import Capability, VaultRequest
 

@@ -7,7 +7,7 @@ from functools import partial
 import pytest
 from devnet_nodes import FAST, Node, block_answer
 from quoteway.errors import Reason, UpstreamError
-from quoteway.evm.head import request_arrival
+from quoteway.evm.arrivals import request_arrival
 
 
 async def test_the_head_is_known_without_asking_and_followed(fresh_devnet, make_chain, node):

@@ -11,7 +11,8 @@ from devnet_nodes import RICH, Node
 from quoteway.errors import Reason, UpstreamError
 from quoteway.evm import head as heads
 from quoteway.evm import header_ring
-from quoteway.evm.head import forget_after_s, request_arrival
+from quoteway.evm.arrivals import request_arrival
+from quoteway.evm.head import forget_after_s
 from quoteway.networks import Network
 
 NETWORK = Network("devnet", 31337, "Devnet", head_poll_s=3600, block_time_s=60)

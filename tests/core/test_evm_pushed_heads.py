@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from devnet_nodes import DEVNET, FAST, Node, block_answer
 from quoteway.evm.answers import header_of
-from quoteway.evm.head import request_arrival
+from quoteway.evm.arrivals import request_arrival
 
 
 class Pushes:

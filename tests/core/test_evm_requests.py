@@ -6,7 +6,7 @@ import gc
 import pytest
 from devnet_nodes import NOBODY, Node
 from quoteway.errors import Reason, RpcError, UpstreamError
-from quoteway.evm.head import request_arrival
+from quoteway.evm.arrivals import request_arrival
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.networks import Network
 

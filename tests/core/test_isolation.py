@@ -22,7 +22,7 @@ from isolated_gateway import (
 from processes import runs
 from quoteway.config.model import Config, ProviderConfig
 from quoteway.errors import ConfigError, InvalidRequest, Reason, UpstreamError
-from quoteway.evm.head import request_arrival
+from quoteway.evm.arrivals import request_arrival
 from quoteway.host.network_states import Condition, Level, Why
 from quoteway.host.plugin_lock import lock_text
 from quoteway.host.plugins import Plugins

@@ -108,7 +108,7 @@ async def test_one_replica_follows_a_chain_for_all(replicas):
 
 
 async def test_a_request_reads_the_head_itself_also_where_another_replica_follows(replicas):
-    from quoteway.evm.head import request_arrival
+    from quoteway.evm.arrivals import request_arrival
 
     mine = await replicas(2)
     other = next(each for each in mine if each.heads.follows)

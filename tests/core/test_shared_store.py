@@ -7,7 +7,7 @@ import time
 import pytest
 from quoteway.engine.held_amounts import HeldAmounts, Hold
 from quoteway.errors import ConfigError, UpstreamError
-from quoteway.evm.head import request_arrival
+from quoteway.evm.arrivals import request_arrival
 from quoteway.host.plugin_rows import ValkeyRows
 from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_server import SharedServer

@@ -28,7 +28,7 @@ from quoteway.engine.quote_tokens import action_id, commitment_of, same_request
 from quoteway.engine.quoting import Quoting
 from quoteway.engine.rehearsing import Part, Rehearsal
 from quoteway.errors import InvalidRequest, Reason
-from quoteway.evm.head import on_arrival
+from quoteway.evm.arrivals import on_arrival
 from quoteway.evm.l1_fee import L1Price
 from quoteway.guard import acknowledgements
 from quoteway.guard.outcome import check_revocation

@@ -34,8 +34,8 @@ from quoteway.engine.request_times import check_deadline, check_refreshable_unti
 from quoteway.engine.token_labels import labelled_quote, labels_of, token_warnings
 from quoteway.engine.trade_taxes import TradeTaxes, tax_warnings
 from quoteway.errors import GatewayError, UpstreamError, disabled
+from quoteway.evm.arrivals import on_arrival
 from quoteway.evm.chain import RpcChain
-from quoteway.evm.head import on_arrival
 from quoteway.guard.acknowledgements import needed_for_quote
 from quoteway.guard.findings import check_units, is_address
 from quoteway.guard.optimality import optimality_flaw

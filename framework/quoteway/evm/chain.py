@@ -15,8 +15,9 @@ from cachetools import LRUCache
 from quoteway.errors import GatewayError, Reason, RpcError, UpstreamError
 from quoteway.evm import batch
 from quoteway.evm.answers import header_of, quantity, unreadable
+from quoteway.evm.arrivals import arrival, no_older_than
 from quoteway.evm.balance_slot import BalanceSlot
-from quoteway.evm.head import HeadTracker, arrival, no_older_than, until
+from quoteway.evm.head import HeadTracker, until
 from quoteway.evm.head_sharing import HeadSharing, NoSharing
 from quoteway.evm.header_ring import RING_BLOCKS
 from quoteway.evm.simulated_calls import bytes_of, hex_of, result_of, transaction_of

@@ -6,17 +6,16 @@ import asyncio
 import contextlib
 import contextvars
 import functools
-import itertools
 import logging
 import math
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import KW_ONLY, dataclass, field
-from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar
+from typing import TypeVar
 
 from cachetools import LRUCache
 
 from quoteway.errors import Reason, UpstreamError
+from quoteway.evm.arrivals import arrival, current_request, least_block, next_moment, note_head
 from quoteway.evm.header_ring import HeaderRing
 from quoteway.evm.single_flight import SingleFlight
 from quoteway.models import Block, Header
@@ -24,87 +23,12 @@ from quoteway.networks import Network
 
 log = logging.getLogger("quoteway.evm")
 
-P = ParamSpec("P")
 T = TypeVar("T")
-
-_moments = itertools.count(1)
-"""Numbers arrivals of requests and starts of reads in their order. A clock may give two of them one time."""
-
-
-@dataclass(slots=True, eq=False, weakref_slot=True)
-class _Arrival:
-    """A request: when it arrived, and the head of each chain that all its reads are at, until it ends."""
-
-    moment: int
-    heads: dict[int, Block] = field(default_factory=dict)
-    is_over: bool = False
-
-
-_arrived: contextvars.ContextVar[_Arrival | None] = contextvars.ContextVar(
-    "quoteway_request_arrived", default=None
-)
-_least: contextvars.ContextVar[Mapping[int, int]] = contextvars.ContextVar(
-    "quoteway_least_blocks", default=MappingProxyType({})
-)
-"""The oldest block that the current request accepts as the head, by chain id."""
-
-_used: contextvars.ContextVar[dict[int, Block] | None] = contextvars.ContextVar(
-    "quoteway_used_heads", default=None
-)
-"""The newest head of each chain that the current request got; None where nobody asks for them."""
 
 _MAX_WAIT_S = 3.0
 _WAIT_STEP_S = 0.05
 _FORGET_AFTER_S = 10.0
 _FORGET_AFTER_BLOCKS = 5
-
-
-@contextlib.contextmanager
-def request_arrival() -> Iterator[None]:
-    """Marks the arrival of a request for the code inside and the tasks that it starts.
-
-    There, ``Chain.head`` gives no block that was read before the arrival: a client sees the block of its own
-    transaction as soon as it has the receipt. It gives the same block each time, so that all that a quote or
-    an action reads is of one block. An arrival that is marked already is kept.
-    """
-    if _arrived.get() is not None:
-        yield
-        return
-    with another_arrival():
-        yield
-
-
-@contextlib.contextmanager
-def another_arrival() -> Iterator[None]:
-    """Marks an arrival in place of one that is marked already: other heads are read inside."""
-    request = _Arrival(next(_moments))
-    mark = _arrived.set(request)
-    try:
-        yield
-    finally:
-        request.is_over = True  # a task that outlives it follows the chain again
-        _arrived.reset(mark)
-
-
-def on_arrival(call: Callable[P, Coroutine[Any, Any, T]]) -> Callable[P, Coroutine[Any, Any, T]]:
-    """Runs an async function inside ``request_arrival``."""
-
-    @functools.wraps(call)
-    async def arrived(*args: P.args, **kwargs: P.kwargs) -> T:
-        with request_arrival():
-            return await call(*args, **kwargs)
-
-    return arrived
-
-
-@contextlib.contextmanager
-def no_older_than(chain_id: int, number: int) -> Iterator[None]:
-    """Makes ``Chain.head`` of one chain wait for block ``number``, for the code inside and its tasks."""
-    mark = _least.set({**_least.get(), chain_id: number})
-    try:
-        yield
-    finally:
-        _least.reset(mark)
 
 
 def wait_limit_s(network: Network) -> float:
@@ -133,29 +57,6 @@ async def until(look: Callable[[], Awaitable[T | None]], network: Network, await
                 await asyncio.sleep(_WAIT_STEP_S)
     except TimeoutError:
         raise behind(network, awaited) from None
-
-
-@contextlib.contextmanager
-def noting_heads() -> Iterator[Mapping[int, Block]]:
-    """Yields the head of each chain that the code inside and its tasks last got, by chain id."""
-    used: dict[int, Block] = {}
-    mark = _used.set(used)
-    try:
-        yield used
-    finally:
-        _used.reset(mark)
-
-
-def arrival() -> int:
-    """The moment at which the current request arrived; 0 outside of a request."""
-    request = _arrived.get()
-    return 0 if request is None else request.moment
-
-
-def current_request() -> object | None:
-    """An object that stands for the request that runs, the same one until it ends; None outside of one."""
-    request = _arrived.get()
-    return None if request is None or request.is_over else request
 
 
 def forget_after_s(network: Network) -> float:
@@ -229,16 +130,14 @@ class HeadTracker:
         Raises ``behind`` when the nodes answer older blocks only than one that is known or asked for.
         """
         block = await self._for_request(fresh=fresh)
-        used = _used.get()
-        if used is not None:
-            used[self.network.chain_id] = block
+        note_head(self.network.chain_id, block)
         return block
 
     async def _for_request(self, *, fresh: bool) -> Block:
-        request = _arrived.get()
-        if fresh or request is None or request.is_over:
+        request = current_request()
+        if fresh or request is None:
             return await self._newest(fresh=fresh)
-        least = _least.get().get(self.network.chain_id, 0)
+        least = least_block(self.network.chain_id)
         pinned = request.heads.get(self.network.chain_id)
         if pinned is None or pinned.number < least:
             block = await self._newest(fresh=False)
@@ -265,12 +164,12 @@ class HeadTracker:
 
     async def _newest(self, *, fresh: bool) -> Block:
         self._keep_polling()
-        after = next(_moments) if fresh else arrival()
+        after = next_moment() if fresh else arrival()
         stale_s = max(5.0, 3 * self.network.head_poll_s, self._silence_s if self._following else 0.0)
         in_time = 0 <= self._used_at - self._read_at <= stale_s
         kept = self.known if in_time and self._began > after else None
         block = kept or await self._read_after(after)
-        least = _least.get().get(self.network.chain_id, 0)
+        least = least_block(self.network.chain_id)
         return block if block is not None and block.number >= least else await self._wait_for(least)
 
     @property
@@ -290,7 +189,7 @@ class HeadTracker:
 
     async def _wait_for(self, least: int) -> Block:
         async def look() -> Block | None:
-            block = await self._read_after(next(_moments))
+            block = await self._read_after(next_moment())
             return block if block is not None and block.number >= least else None
 
         return await until(look, self.network, self._awaited(least))
@@ -322,7 +221,7 @@ class HeadTracker:
         return block
 
     async def _read_once(self, reading: _Reading) -> Block | None:
-        began = reading.began = next(_moments)
+        began = reading.began = next_moment()
         read_at, least = self.clock(), self.known
         try:
             header = await self.read()

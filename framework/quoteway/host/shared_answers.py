@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from quoteway.evm.head import current_request
+from quoteway.evm.arrivals import current_request
 from quoteway.host.shared_server import (
     MOST_STORED_BYTES,
     MOST_VALUE_BYTES,

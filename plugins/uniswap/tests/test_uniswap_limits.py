@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from quoteway import NATIVE, Capability, RoutingLimits, SwapRequest, Token, UpstreamError
 from quoteway.engine.indicating import SELLER, indicate, ladder
-from quoteway.evm.head import request_arrival
+from quoteway.evm.arrivals import request_arrival
 from quoteway.testing.execution import execute
 from quoteway_devnet.accounts import ACCOUNTS
 

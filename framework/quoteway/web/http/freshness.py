@@ -8,7 +8,7 @@ from typing import Any
 
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import FieldError, Reason
-from quoteway.evm.head import no_older_than
+from quoteway.evm.arrivals import no_older_than
 from quoteway.networks import Network
 from quoteway.web.http import fields
 from quoteway.web.http.schema import RequestSchema, invalid

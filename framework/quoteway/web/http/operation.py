@@ -21,7 +21,7 @@ from quoteway.errors import (
     UpstreamError,
     disabled,
 )
-from quoteway.evm.head import another_arrival, noting_heads, request_arrival
+from quoteway.evm.arrivals import another_arrival, noting_heads, request_arrival
 from quoteway.guard.findings import check_form
 from quoteway.host.outcomes import Outcome
 from quoteway.host.states import networks_of
