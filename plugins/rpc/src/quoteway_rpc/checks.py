@@ -27,7 +27,9 @@ from quoteway_rpc.outcomes import NOT_FOUND
 from quoteway_rpc.upstream import Unusable, Upstream
 
 _TELL_HEADS = ("eth_blockNumber", "eth_getBlockByNumber")
-_LEAST_WAIT_S, _MOST_WAIT_S = 1.0, 3.0
+_MOST_WAIT_S = 3.0
+_CONFLICT_SHARE = 0.7
+"""The part of a call's time in which nodes of different chains may come to agree."""
 _MOST_LOOKS = 8
 """How many blocks of an answer that is not of the chain served are looked at."""
 _MOST_CHECKED_BYTES = 1 << 20
@@ -180,9 +182,9 @@ class Checks:
             return await self._newer(ask, heads, doubted)
         if CONFLICT in kinds:
             # After a reorganisation the others count until it is clear that they do not answer.
-            limit_s = min(max(ask.network.block_time_s, _LEAST_WAIT_S), _MOST_WAIT_S, ask.left_s / 2)
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(limit_s):
+                async with asyncio.timeout(min(_MOST_WAIT_S, _CONFLICT_SHARE * ask.left_s)):
+                    await heads.ask_again()
                     return await self._again(ask)
         for _, doubt, result in doubted.answers:
             if doubt.kind in (MISSING, EMPTY):

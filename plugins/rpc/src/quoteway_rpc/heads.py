@@ -31,7 +31,7 @@ READY_S = 0.3
 """How long a call that tells a head waits at most for the heads of other upstreams."""
 _SLOWEST_POLL_S = 60.0
 _FASTEST_POLL_S = 0.25
-_POLL_TIMEOUT_S = 2.5
+_POLL_TIMEOUT_S = 2.0
 _MOST_QUEUED = 256
 
 
@@ -87,6 +87,13 @@ class NetworkHeads(KnownHeads):
                 for upstream in self._looks:
                     self.views[upstream].slow = True
                 return
+
+    async def ask_again(self) -> None:
+        """Asks the upstreams that told no head just now. Ends when each has told it or failed to answer."""
+        self._look_at_late(self._clock() - _FASTEST_POLL_S)
+        waiting = [look for upstream, look in self._looks.items() if not self.views[upstream].unreachable]
+        if waiting:
+            await asyncio.wait(waiting)
 
     def _enough(self) -> bool:
         oldest = self._clock() - self._oldest_s
