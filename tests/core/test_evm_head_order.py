@@ -215,6 +215,40 @@ async def test_the_first_block_of_all_is_followed_when_it_is_replaced(chain, rpc
     assert (after.number, after.hash == before.hash) == (before.number, False)
 
 
+@pytest.mark.parametrize(("depth", "mined"), [(2, 2), (7, 7), (5, 2)])
+async def test_a_reorganisation_right_after_the_first_head_is_followed(chain, front, rpc, depth, mined):
+    """Only one head is known. Nodes have the blocks that were replaced still, by their hashes."""
+    await mine(rpc, 3)
+    snapshot = await asyncio.to_thread(rpc, "evm_snapshot")
+    for _ in range(depth):
+        await asyncio.to_thread(rpc.send, {"from": RICH, "to": RICH})
+    before = await chain.head()
+    replaced = {}
+    for number in range(before.number - depth + 1, before.number + 1):
+        block = await asyncio.to_thread(rpc, "eth_getBlockByNumber", hex(number), False)
+        replaced[block["hash"]] = block
+    await asyncio.to_thread(rpc, "evm_revert", snapshot)
+    await mine(rpc, mined)
+    real = Node.__call__
+
+    async def node(method, params, timeout_s):
+        block = replaced.get(params[0]) if method == "eth_getBlockByHash" else None
+        return block or await real(front, method, params, timeout_s)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Front, "__call__", lambda self, *call: node(*call))
+        after = await chain.head(fresh=True)
+    assert (after.number, after.hash) == (before.number - depth + mined, await hash_of(rpc))
+
+
+async def test_a_first_head_that_a_node_is_behind_is_no_reorganisation(chain, front, rpc):
+    await mine(rpc, 12)
+    newest = await chain.head(fresh=True)
+    for back in (1, 5, 11):
+        front.shown = [newest.number - back]
+        await refused(chain, newest.number)
+
+
 async def test_a_shorter_chain_is_followed_when_it_is_proven(chain, rpc):
     await follow(chain, rpc, 2)
     snapshot = await asyncio.to_thread(rpc, "evm_snapshot")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from cachetools import LRUCache
 
@@ -11,6 +11,8 @@ from quoteway.models import Header
 
 RING_BLOCKS = 64
 """How many blocks back a common ancestor is looked for: two epochs of Ethereum, where blocks become final."""
+BLOCKS_BELOW = 8
+"""How many blocks below the first one of the ring are read to tell a reorganisation."""
 
 
 class HeaderRing:
@@ -44,10 +46,11 @@ class HeaderRing:
         async with self._proving:
             if self.advances(header):
                 return True
-            tip = self.tip
-            branch, departs = await self._branch_of(header)
+            tip, chain = self.tip, dict(self._known)
+            branch, departs = await self._branch_of(header, chain)
             if self.tip is not tip:  # another header was followed meanwhile
                 return self.advances(header)
+            self._known = chain
             if departs:
                 self._known = {n: known for n, known in self._known.items() if n < branch[-1].block.number}
                 self._accept(header)
@@ -88,25 +91,38 @@ class HeaderRing:
         for number in [n for n in self._known if n <= header.block.number - RING_BLOCKS]:
             del self._known[number]
 
-    async def _branch_of(self, header: Header) -> tuple[list[Header], bool]:
-        """Returns a header with its ancestors, newest first, down to the first that is in the ring or has its
-        parent in common with the ring; and whether they depart from the ring's chain. Empty without one."""
-        branch, departs, lowest = [header], False, min(self._known)
+    async def _branch_of(self, header: Header, chain: dict[int, Header]) -> tuple[list[Header], bool]:
+        """Returns a header with its ancestors, newest first, down to the first that is in ``chain`` or has
+        its parent in common with it; and whether they depart from it. Empty without one.
+
+        A chain that began a moment ago is completed by blocks below its first.
+        """
+        branch, departs, first = [header], False, min(chain)
         while len(branch) <= RING_BLOCKS:
             at = branch[-1]
-            known = self._known.get(at.block.number)
-            if known is not None and known.block.hash == at.block.hash:
+            number = at.block.number
+            await self._extend(chain, max(number, first - BLOCKS_BELOW))
+            ours = _hash_at(chain, number)
+            if ours == at.block.hash:
                 return branch, departs
-            departs = departs or known is not None
-            if at.parent is None or (at.block.number <= lowest and known is None):
+            departs = departs or ours is not None
+            if at.parent is None or (ours is None and number < first):
                 break
-            if known is not None and known.parent == at.parent:
+            if ours is not None and _hash_at(chain, number - 1) == at.parent:
                 return branch, departs
-            parent = await self._parent(at.parent) if at.block.number > lowest else None
-            if parent is None or parent.block.number != at.block.number - 1:
+            parent = await self._parent(at.parent)
+            if parent is None or parent.block.number != number - 1:
                 break
             branch.append(parent)
         return [], False
+
+    async def _extend(self, chain: dict[int, Header], number: int) -> None:
+        """Adds the ancestors of the lowest block down to this number, as far as nodes have them."""
+        while (lowest := chain[min(chain)]).block.number > number and lowest.parent is not None:
+            parent = await self._parent(lowest.parent)
+            if parent is None or parent.block.number != lowest.block.number - 1:
+                return
+            chain[parent.block.number] = parent
 
     async def _parent(self, block_hash: str) -> Header | None:
         """Returns a header by its hash. It is kept: a walk that took too long goes on there."""
@@ -114,3 +130,11 @@ class HeaderRing:
         if found is not None:
             self._parents[block_hash] = found
         return found
+
+
+def _hash_at(chain: Mapping[int, Header], number: int) -> str | None:
+    """Returns the hash of a block of the chain: its own, or the one that the block above it tells."""
+    found, above = chain.get(number), chain.get(number + 1)
+    if found is not None:
+        return found.block.hash
+    return None if above is None else above.parent
