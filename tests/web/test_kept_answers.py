@@ -118,6 +118,15 @@ async def test_one_that_is_too_old_is_not_sent(room):
     assert (await caller).body == b"two"
 
 
+async def test_those_that_are_too_old_take_no_memory(room):
+    for number in range(20):
+        await room.ask(f"/once/{number}", LONG, old_s=0.01)
+    await asyncio.sleep(0.02)
+    await room.ask("/a", b"one")
+    assert [key[1] for key in room.cache.entries] == ["/a"]
+    assert room.cache.entries.currsize < len(LONG)
+
+
 async def test_what_may_not_be_kept_is_not(room):
     answer = await room.ask("/a", b"one", is_kept=False)
     assert (answer.body, answer.headers["Cache-Control"]) == (b"one", "no-store")

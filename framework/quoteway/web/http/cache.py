@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from aiohttp import web
-from cachetools import LRUCache
+from cachetools import LRUCache, TLRUCache
 from multidict import CIMultiDict
 
 from quoteway.caching import compact
@@ -40,9 +40,15 @@ class CatalogCache:
     ``public`` False keeps the answers out of the caches of proxies, which would give them to anybody.
     """
 
-    entries: LRUCache[tuple[int, str], Rendered] = field(
-        default_factory=lambda: LRUCache(MAX_KEPT_BYTES, getsizeof=lambda rendered: rendered.size)
+    entries: TLRUCache[tuple[int, str], Rendered] = field(
+        default_factory=lambda: TLRUCache(
+            MAX_KEPT_BYTES,
+            lambda _key, rendered, _now: max(rendered.expires, rendered.expires_in_crowd),
+            time.monotonic,
+            lambda rendered: rendered.size,
+        )
     )
+    """Those that may not be sent again are dropped: nobody may ever repeat their question."""
     changed: LRUCache[str, tuple[bytes, int]] = field(default_factory=lambda: LRUCache(512))
     """By path and query of a list that is not kept: a digest of its rows, and since when they are so."""
     flights: SingleFlight = field(default_factory=SingleFlight)
