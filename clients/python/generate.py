@@ -77,14 +77,21 @@ NAMES = {
     "getWebhook": "webhooks.get",
     "deleteWebhook": "webhooks.delete",
 }
-# Quotes are compared with what was asked, before the caller sees them.
+# Quotes and revocations are compared with what was asked, before the caller sees them.
 CHECKS = {
     "createSwapQuote": "partial(swap_quoted, body)",
     "createBridgeQuote": "partial(swap_quoted, body)",
     "createPoolQuote": "partial(place_quoted, pool_id, body)",
     "createVaultQuote": "partial(place_quoted, vault_id, body)",
+    "createRevocation": "partial(revocation_built, body)",
 }
 """What compares the answer with the request, by operation."""
+COMPARING = {
+    "comparing": "swap_quoted",
+    "comparing_places": "place_quoted",
+    "revocations": "revocation_built",
+}
+"""The modules of what compares."""
 # A quote's action beside the plain operation: it takes the quote, and compares the action with it.
 ACTS = {"swaps": "act_swap", "bridges": "act_bridge", "pools": "act_pool", "vaults": "act_vault"}
 TITLES = {
@@ -249,7 +256,7 @@ def operations_module(document: Document, tag: str) -> str:
         imports.append(f"from quoteway_client.acting import {ACTS[tag]}")
     imports += ["from quoteway_client.calls import Call" + (", segment" if "segment(" in text else "")]
     used = [name for name in document.homes if re.search(rf"\b{name}\b", text)]
-    for module, name in (("comparing", "swap_quoted"), ("comparing_places", "place_quoted")):
+    for module, name in COMPARING.items():
         imports += [f"from quoteway_client.{module} import {name}"] if name in text else []
     for home, names in itertools.groupby(
         sorted(used, key=lambda n: (document.homes[n], n)), document.homes.get

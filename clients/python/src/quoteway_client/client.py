@@ -22,12 +22,13 @@ from quoteway_client.operations.tokens import AsyncTokensOperations, TokensOpera
 from quoteway_client.operations.transactions import AsyncTransactionsOperations, TransactionsOperations
 from quoteway_client.operations.vaults import AsyncVaultsOperations, VaultsOperations
 from quoteway_client.operations.webhooks import AsyncWebhooksOperations, WebhooksOperations
-from quoteway_client.sending import Sending, Sent, sending
+from quoteway_client.sending import Sending, Sent, compared_with, sending
 from quoteway_client.streaming import Item, StreamEvent, Streaming, Topics
 from quoteway_client.verifying import KEYS_PATH
 
 if TYPE_CHECKING:
     from quoteway_client.acting import AnyAction, AnyQuote
+    from quoteway_client.models.portfolio import RevokeBody
     from quoteway_client.models.transactions import Tracked
     from quoteway_client.signing import Signer
 
@@ -81,25 +82,27 @@ class Quoteway:
         action: AnyAction,
         account: Signer,
         *,
-        quote: AnyQuote,
+        quote: AnyQuote | None = None,
+        revoking: RevokeBody | None = None,
         rpc_url: str | None = None,
         max_fee_per_gas: int | None = None,
         receipt_timeout_s: float = 180.0,
     ) -> Sent:
         """Compares an action with its quote, signs its transactions and sends them, each after the receipt of
-        the one before.
+        the one before. ``revoking`` takes the place of the quote for an action of ``portfolio.revoke``: the
+        body of that request.
 
         Needs ``quoteway-client[sign]``. ``rpc_url`` is the caller's node; without it the gateway reads the
         chain, and broadcasts where it has a relay. ``max_fee_per_gas`` limits the price of gas, in wei.
 
         Raises ``ActionMismatch`` before anything is signed, ``NotExecutable`` when it cannot succeed or is
         too late, ``TransactionFailed`` when one reverts, and ``NotConfirmed`` when it is not known whether
-        one was mined.
+        one was mined; ``TypeError`` unless one of ``quote`` and ``revoking`` is given.
         """
         options = Sending(
             rpc_url=rpc_url, max_fee_per_gas=max_fee_per_gas, receipt_timeout_s=receipt_timeout_s
         )
-        return self.run(sending(self.gateway, action, account, quote, options))
+        return self.run(sending(self.gateway, action, account, compared_with(quote, revoking), options))
 
     def follow(self, transfer: Sent, *, timeout_s: float = 3600.0, poll_s: float = 5.0) -> Tracked:
         """Waits until a transfer to another network is ``filled``, ``refunded`` or needs somebody to act.
@@ -238,7 +241,8 @@ class AsyncQuoteway:
         action: AnyAction,
         account: Signer,
         *,
-        quote: AnyQuote,
+        quote: AnyQuote | None = None,
+        revoking: RevokeBody | None = None,
         rpc_url: str | None = None,
         max_fee_per_gas: int | None = None,
         receipt_timeout_s: float = 180.0,
@@ -247,7 +251,7 @@ class AsyncQuoteway:
         options = Sending(
             rpc_url=rpc_url, max_fee_per_gas=max_fee_per_gas, receipt_timeout_s=receipt_timeout_s
         )
-        return await self.run(sending(self.gateway, action, account, quote, options))
+        return await self.run(sending(self.gateway, action, account, compared_with(quote, revoking), options))
 
     async def follow(self, transfer: Sent, *, timeout_s: float = 3600.0, poll_s: float = 5.0) -> Tracked:
         """Does what ``Quoteway.follow`` does."""

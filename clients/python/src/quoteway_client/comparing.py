@@ -57,7 +57,7 @@ def _quote_differences(body: Mapping[str, Any], quote: SwapQuote | BridgeQuote) 
         yield from same("slippageBps", body["slippage_bps"], echo.slippage_bps)
     if (origin == target) == crosses:
         yield Difference("request.toChain", str(target), echo.to_chain)
-    yield from _same_chain(origin, quote.network, quote.chain_id)
+    yield from same_chain(origin, quote.network, quote.chain_id)
     paid = [leg for leg in quote.inputs if _is(leg, echo.from_token, quote.chain_id)]
     got = [leg for leg in quote.outputs if leg.token.address.lower() == echo.to_token.lower()]
     if echo.side == "exactIn":
@@ -201,7 +201,8 @@ def same_address(member: str, asked: str | None, told: str | None) -> Iterator[D
         yield Difference(member, str(asked), str(told))
 
 
-def _same_chain(asked: Any, network: str, chain_id: int) -> Iterator[Difference]:
+def same_chain(asked: Any, network: str, chain_id: int) -> Iterator[Difference]:
+    """Compares the network that was asked for, by its CAIP-2 id, chain id or name."""
     if isinstance(asked, str) and asked.removeprefix("eip155:").isdigit():
         yield from same("chainId", int(asked.removeprefix("eip155:")), chain_id)
     elif asked is not None:

@@ -20,10 +20,12 @@ from quoteway_client.errors import (
 )
 from quoteway_client.exchange import Flow, Gateway, Pause
 from quoteway_client.nodes import Node, quantity
+from quoteway_client.revocations import revocation_built
 from quoteway_client.signing import Signer, signed_calldata
 
 if TYPE_CHECKING:
     from quoteway_client.acting import AnyAction, AnyQuote
+    from quoteway_client.models.portfolio import RevokeBody
 
 GAS_RESERVE = (5, 4)
 """Factor of an estimate, where the action has no gas limit."""
@@ -88,18 +90,16 @@ class Sending:
 
 
 def sending(
-    gateway: Gateway, action: AnyAction, account: Signer, quote: AnyQuote, options: Sending
+    gateway: Gateway, action: AnyAction, account: Signer, asked: AnyQuote | RevokeBody, options: Sending
 ) -> Flow[Sent]:
-    """Compares an action with its quote, then signs and sends its transactions, each after the receipt of the
-    one before.
+    """Compares an action with its quote, or with the approvals that were to end. Then signs and sends its
+    transactions, each after the receipt of the one before.
 
     Raises ``ActionMismatch`` before anything is signed, ``NotExecutable`` when it cannot succeed or is too
     late, ``TransactionFailed`` when one reverts, and ``NotConfirmed`` when it is not known whether one was
     mined.
     """
-    from quoteway_client.calldata import check_action
-
-    check_action(action, quote)
+    _compare(action, asked)
     address = str(account.address)
     if address.lower() != action.from_.lower():
         raise ActionMismatch([Difference("from", f"the account that signs, {address}", action.from_)])
@@ -108,7 +108,9 @@ def sending(
     chain_id = yield from node.quantity("eth_chainId")
     if chain_id != action.chain_id:
         raise ActionMismatch([Difference("the node's chain id", str(action.chain_id), str(chain_id))])
-    data = signed_calldata(action, quote, account)
+    data = [bytes.fromhex(each.data[2:]) for each in action.transactions]
+    if not isinstance(asked, Mapping):
+        data = signed_calldata(action, asked, account)
     sent = []
     for index, (transaction, step) in enumerate(zip(action.transactions, action.steps, strict=True)):
         _require_time(action)
@@ -128,6 +130,24 @@ def sending(
             raise TransactionFailed(index, hash_, receipt)
         sent.append(SentTransaction(step.tx_id, hash_, raw, receipt))
     return Sent(action, tuple(sent))
+
+
+def compared_with(quote: AnyQuote | None, revoking: RevokeBody | None) -> AnyQuote | RevokeBody:
+    """Returns what an action is compared with. Raises ``TypeError`` unless that is one of the two."""
+    if quote is not None and revoking is None:
+        return quote
+    if quote is None and revoking is not None:
+        return revoking
+    raise TypeError("An action is compared with either its quote or the approvals that it revokes.")
+
+
+def _compare(action: AnyAction, asked: AnyQuote | RevokeBody) -> None:
+    if isinstance(asked, Mapping):
+        revocation_built(asked, action)
+        return
+    from quoteway_client.calldata import check_action
+
+    check_action(action, asked)
 
 
 def _require_executable(action: AnyAction) -> None:

@@ -6,6 +6,7 @@ Written by clients/python/generate.py from the OpenAPI document: do not edit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Literal, Unpack
 
 from quoteway_client.calls import Call
@@ -22,6 +23,7 @@ from quoteway_client.models.portfolio import (
 )
 from quoteway_client.models.shared import Action
 from quoteway_client.resource import AsyncListed, Awaited, Blocking, Listed, Resource, ResourceAsync
+from quoteway_client.revocations import revocation_built
 
 
 def get_portfolio_balances(
@@ -187,7 +189,9 @@ def create_revocation(**body: Unpack[RevokeBody]) -> Call[Action]:
     An action of its own kind (`revocation`): `approve(spender, 0)` for each ERC-20 allowance, and one
     `lockdown` for all that Permit2 keeps. What is zero already is left out; 422 `conflict` when all is.
     """
-    return Call("POST", "/v2/portfolio/approvals/revoke", Action, body=body)
+    return Call(
+        "POST", "/v2/portfolio/approvals/revoke", Action, body=body, check=partial(revocation_built, body)
+    )
 
 
 def get_portfolio_activity(
