@@ -36,13 +36,16 @@ async def _answers(port):
 
 async def tls_server_at(port, folder, files):
     """A server that speaks TLS alone and wants certificates of its clients, a user and a password."""
+    return await server_at(port, folder, *_tls(port, files), *TLS_OPTIONS)
+
+
+def _tls(port, files):
     certificates = ("--tls-cert-file", files["server.pem"], "--tls-key-file", files["server.key"])
-    authority = ("--tls-ca-cert-file", files["ca.pem"], "--tls-port", str(port), "--port", "0")
-    return await server_at(port, folder, *certificates, *authority, *TLS_OPTIONS)
+    return (*certificates, "--tls-ca-cert-file", files["ca.pem"], "--tls-port", str(port), "--port", "0")
 
 
-def certificates(folder):
-    """Files of an authority, of a server named localhost, of a client, and of another authority."""
+def certificates(folder, server="DNS:localhost"):
+    """Files of an authority, of a server of this name, of a client, and of another authority."""
     files = {}
 
     def make(name, subject, *, issuer=None, more=()):
@@ -66,33 +69,40 @@ def certificates(folder):
     make("ca", "authority", more=of_authority)
     make("other", "another authority", more=of_authority)
     leaf = ("-addext", "basicConstraints=critical,CA:FALSE")
-    make("server", "server", issuer="ca", more=(*leaf, "-addext", "subjectAltName=DNS:localhost"))
+    make("server", "server", issuer="ca", more=(*leaf, "-addext", f"subjectAltName={server}"))
     make("client", "client", issuer="ca", more=leaf)
     return files
 
 
-async def cluster_at(ports, folder):
-    """The servers of a cluster of which each has a part of the keys."""
+async def cluster_at(ports, folder, files=None):
+    """The servers of a cluster of which each has a part of the keys.
+
+    With ``files`` of certificates they speak TLS alone.
+    """
     servers = []
+    by_tls = ("--tls-cluster", "yes", *TLS_OPTIONS)
+    of_tool = ("--tls", "--cacert", files["ca.pem"], "--cert", files["client.pem"]) if files else ()
+    of_tool = (*of_tool, "--key", files["client.key"]) if files else ()
     for port in ports:
         place = folder / str(port)
         place.mkdir(exist_ok=True)
         # Its bus has a port of its own: the usual one, 10,000 above, may not exist.
         bus = str(port - 20_000 if port > 40_000 else port + 20_000)
         options = ("--cluster-enabled", "yes", "--cluster-port", bus, "--cluster-node-timeout", "2000")
+        options = (*options, *_tls(port, files), *by_tls) if files else options
         servers.append(await server_at(port, place, *options))
     tool = shutil.which("valkey-cli") or shutil.which("redis-cli")
     assert tool is not None, "install redis-tools (Debian) or valkey-cli"
     places = [f"127.0.0.1:{port}" for port in ports]
     created = await asyncio.create_subprocess_exec(
-        tool, "--cluster", "create", *places, "--cluster-yes", stdout=asyncio.subprocess.DEVNULL
+        tool, *of_tool, "--cluster", "create", *places, "--cluster-yes", stdout=asyncio.subprocess.DEVNULL
     )
     async with asyncio.timeout(120):
         assert await created.wait() == 0
         for port in ports:
             while True:
                 asked = await asyncio.create_subprocess_exec(
-                    tool, "-p", str(port), "cluster", "info", stdout=asyncio.subprocess.PIPE
+                    tool, *of_tool, "-p", str(port), "cluster", "info", stdout=asyncio.subprocess.PIPE
                 )
                 if b"cluster_state:ok" in (await asked.communicate())[0]:
                     break

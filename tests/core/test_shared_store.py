@@ -178,6 +178,29 @@ async def test_everything_that_is_shared_works_over_a_cluster(tmp_path, cluster_
             await server.wait()
 
 
+@pytest.mark.services
+async def test_everything_that_is_shared_works_over_a_cluster_by_tls(tmp_path, unused_tcp_port_factory):
+    files = certificates(tmp_path, "IP:127.0.0.1")
+    ports = [unused_tcp_port_factory() for _ in range(3)]
+    servers = await cluster_at(ports, tmp_path, files)
+    own = f"ssl_certfile={files['client.pem']}&ssl_keyfile={files['client.key']}"
+    options = f"cluster=true&ssl_ca_certs={files['ca.pem']}&{own}"
+    try:
+        url = f"rediss://quoteway:secret@127.0.0.1:{ports[0]}/0?{options}"
+        await use_everything(url)
+        await heads_over(url)
+        for wrong in (url.replace("secret", "wrong"), url.replace("ca.pem", "other.pem")):
+            client = shared_store(wrong)
+            with pytest.raises(FAILURES):
+                await client.get("x")
+            with contextlib.suppress(Exception):
+                await client.aclose()
+    finally:
+        for server in servers:
+            server.kill()
+            await server.wait()
+
+
 async def heads_over(url):
     """One replica follows the chain, and the other is told of its blocks at once."""
     replicas = [SharingReplica(url) for _ in range(2)]
