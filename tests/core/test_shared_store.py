@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import time
 
 import pytest
@@ -81,7 +82,9 @@ async def test_tls_with_an_authority_a_client_certificate_and_a_password(tmp_pat
         assert await client.set("x", b"1")
         assert await client.get("x") == b"1"
         await client.aclose()
+        assert await the_rpc_cache_keeps(f"rediss://quoteway:secret@{place}{trusted}")
         for url, text in wrong.items():
+            assert not await the_rpc_cache_keeps(url, tries=1)
             client = shared_store(url)
             with pytest.raises(FAILURES) as refusal:
                 await client.get("x")
@@ -91,6 +94,23 @@ async def test_tls_with_an_authority_a_client_certificate_and_a_password(tmp_pat
     finally:
         process.kill()
         await process.wait()
+
+
+async def the_rpc_cache_keeps(url, tries=50):
+    """Whether the store of the RPC cache keeps what it is given. It waits 0.1 s for an answer."""
+    now = [0.0]
+    cache_store = pytest.importorskip("quoteway_rpc.cache_store")
+    store = cache_store.open_store(url, logging.getLogger("rpc"), lambda: now[0])
+    try:
+        for _ in range(tries):
+            now[0] += cache_store.REST_S + 1
+            store.put(b"key", b"{}")
+            await asyncio.wait(store._writes)
+            if await store.get(b"key") == b"{}":
+                return True
+        return False
+    finally:
+        await store.close()
 
 
 # --- a cluster ----------------------------------------------------------------------------------------------
