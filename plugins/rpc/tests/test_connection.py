@@ -1,7 +1,10 @@
 """The client of the upstreams: framing that two readers could understand differently, bombs, reuse."""
 
 import asyncio
+import contextlib
+import gc
 import gzip
+import weakref
 import zlib
 
 import pytest
@@ -219,6 +222,32 @@ async def test_unused_connections_expire(monkeypatch):
         async with asyncio.timeout(10):
             while pool._idle:
                 await asyncio.sleep(0.01)
+
+
+TWO_LENGTHS = HEAD + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n"
+
+
+@pytest.mark.parametrize("answer", [plain(OK), TWO_LENGTHS], ids=["answered", "refused"])
+async def test_a_connection_that_is_over_leaves_memory_at_once(answer, monkeypatch):
+    """Not at the next collection of garbage, which may be half an hour later."""
+    made, connection = [], module.Connection
+
+    def known(*given):
+        made.append(weakref.ref(one := connection(*given)))
+        return one
+
+    monkeypatch.setattr(module, "Connection", known)
+    gc.disable()
+    try:
+        async with Server(answer) as server:
+            with contextlib.suppress(HttpError):
+                await (connections := client(server)).post(b"{}")
+            connections.close()
+            async with asyncio.timeout(10):
+                while made[0]() is not None:
+                    await asyncio.sleep(0.01)
+    finally:
+        gc.enable()
 
 
 async def test_no_more_connections_than_the_limit():

@@ -82,10 +82,13 @@ class Connection(asyncio.Protocol):
         self._waiter = self.loop.create_future()
         self._transport.write(request)
         try:
-            await self._waiter
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+            return await self._answer()
         finally:
-            self._waiter = None
-        return await self._answer()
+            self._parser = None  # the two hold each other: only a collection of garbage would free them
 
     async def _answer(self) -> Answer:
         status = self._parser.get_status_code()
