@@ -1,5 +1,7 @@
 """Properties of concentrated pools. test_onchain.py compares swaps with the contracts."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import pytest
@@ -157,6 +159,20 @@ def test_protocol_fee_moves_v4_amounts_and_not_v3():
     fees = {"kind": "v4", "protocol_fee_zero_for_one": 1000}
     assert one_position(-600, 600, **fees).exact_in(True, 10**12)[0] < plain[0]
     assert one_position(-600, 600, **fees).exact_in(False, 10**12)[0] == plain[0]
+
+
+def test_a_pool_that_was_asked_leaves_memory_at_once():
+    """Not at the next collection of garbage: each block replaces the pools that were traded."""
+    pool = one_position(-600, 600)
+    gc.disable()
+    try:
+        for zero_for_one in (True, False):
+            assert pool.exact_in(zero_for_one, 10**6) is not None
+        left = weakref.ref(pool)
+        del pool
+        assert left() is None
+    finally:
+        gc.enable()
 
 
 def test_a_fee_of_100_percent():

@@ -19,7 +19,7 @@ def word_of_tick(tick: int, tick_spacing: int) -> int:
     return tick // tick_spacing >> 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, weakref_slot=True)
 class ConcentratedState:
     """Price, liquidity, fees and known ticks of a pool.
 

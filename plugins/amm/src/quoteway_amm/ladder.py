@@ -8,6 +8,7 @@ when `remaining >= amount_in + ceil(amount_in * fee / (1e6 - fee))`, which is wh
 
 from __future__ import annotations
 
+import weakref
 from bisect import bisect_left, bisect_right
 
 from quoteway_amm.concentrated_state import ConcentratedState
@@ -35,7 +36,7 @@ class Ladder:
         "_liquidity",
         "_max_amount",
         "_outs",
-        "_pool",
+        "_pool_ref",
         "_price",
         "_starts",
         "_stop_initialised",
@@ -47,7 +48,8 @@ class Ladder:
     )  # fmt: skip
 
     def __init__(self, pool: ConcentratedState, zero_for_one: bool) -> None:
-        self._pool = pool
+        # The pool has this object. With a reference back, only a collection of garbage would free the two.
+        self._pool_ref = weakref.ref(pool)
         self._zero_for_one = zero_for_one
         self._fee_pips = pool.swap_fee_pips(zero_for_one)
         self._max_amount = _MAX_AMOUNT_V4 if pool.is_v4 else _MAX_AMOUNT
@@ -72,6 +74,12 @@ class Ladder:
             self._tick_at = bisect_right(self._indices, pool.tick) - 1
         else:
             self._tick_at = bisect_right(self._indices, pool.tick)
+
+    @property
+    def _pool(self) -> ConcentratedState:
+        pool = self._pool_ref()
+        assert pool is not None, "the totals of a pool are used through the pool"
+        return pool
 
     def exact_in(self, amount_in: int) -> tuple[int, int] | None:
         """Returns (amount out, ticks crossed); None when the pool cannot take the whole amount."""
@@ -186,7 +194,8 @@ class Ladder:
 
     def _walk_to_liquidity(self) -> bool:
         """Moves to the next range with liquidity at no cost; returns False when there is none."""
-        pool, spacing = self._pool, self._pool.tick_spacing
+        pool = self._pool
+        spacing = pool.tick_spacing
         while not self._liquidity:
             # Raises BandExceeded when the price is outside the known words.
             self._next_stop()

@@ -117,6 +117,8 @@ class PostgresReader(ChangingReader):
                     min_size=0,
                     max_size=_CONNECTIONS,
                     timeout=CONNECT_TIMEOUT_S,
+                    # With a lifetime each statement keeps the context of the request that made it so long.
+                    max_cached_statement_lifetime=0,
                     server_settings=SETTINGS,
                     init=set_types,
                 )
