@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import sys
 from collections.abc import Callable, Coroutine
 
@@ -130,6 +131,8 @@ def main() -> int:
     unknown = set(options.parts) - set(known)
     if unknown:
         parser.error(f"unknown part {sorted(unknown)[0]!r}: choose from {', '.join(known)}")
+    # Ends as Ctrl-C does: with the processes that it started.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     report = Report()
     for name in options.parts or PARTS:
         asyncio.run(known[name](report, options))
