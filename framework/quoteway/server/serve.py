@@ -36,9 +36,9 @@ STOP_AT_EOF = "QUOTEWAY_STOP_AT_EOF"
 a pipe when the process at its other end is gone, after SIGKILL too, so no child outlives its parent."""
 GC_THRESHOLDS = 10_000, 20, 3
 """The defaults collect after each 700 new objects, which cost an eighth of a call that is passed on, and a
-quarter of the time that long lists take. By the last one garbage goes after minutes: what stays is frozen,
-and the rest of a worker, some 50,000 objects, is walked in a few milliseconds. With 20 it went after half an
-hour, and was up to a quarter of the memory."""
+quarter of the time that long lists take. By the last one all garbage is looked for after minutes: what stays
+is frozen, and the rest of a worker, some 60,000 objects, takes about 50 ms. With 20 that came after half an
+hour, when garbage was a quarter of the memory and took several times as long."""
 READY_FILE = "ready-{pid}"
 """What a worker writes into the folder of the run when its plugins are up."""
 WARM_S = 10.0
