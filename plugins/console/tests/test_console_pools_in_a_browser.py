@@ -18,9 +18,13 @@ MINT = "0x7a53080ba414158be7ec69b987b5fb7d07dee101fe85488f0853ae16239d0bde"
 """Of a v3 pool: Mint(address sender, address indexed owner, int24 indexed tickLower, int24 indexed tickUpper,
 uint128 amount, uint256 amount0, uint256 amount1)."""
 
+INCREASED = "0x3067048beee31b25b2f1681f88dac838c8bba36af25bfb2b7cf7473a5847e35f"
+"""Of NonfungiblePositionManager: IncreaseLiquidity(uint256 indexed tokenId, uint128 liquidity,
+uint256 amount0, uint256 amount1)."""
 
-def leaving(page):
-    return page.get_by_role("region", name="Remove or collect")
+
+def changing(page):
+    return page.get_by_role("region", name="Change the position")
 
 
 async def amounts(part, decimals):
@@ -109,8 +113,8 @@ async def test_a_range_around_the_price_is_added_and_removed_to_the_base_unit(ga
 
     await page.get_by_role("button", name="Show the positions of my wallet").click()
     row = page.locator("tr[data-position]", has_text=f"ticks {ticks[0]} to {ticks[1]}").last
-    await row.get_by_role("button", name="Remove or collect").click()
-    form = leaving(page)
+    await row.get_by_role("button", name="Change").click()
+    form = changing(page)
     await form.get_by_label("Action").select_option("Collect fees")
     await form.get_by_role("button", name="Get a quote").click()
     assert "nothing to collect" in await form.get_by_role("alert").inner_text()
@@ -130,6 +134,61 @@ async def test_a_range_around_the_price_is_added_and_removed_to_the_base_unit(ga
     await row.wait_for(state="detached")
 
 
+async def test_liquidity_is_added_to_a_position_within_the_slippage(gateway, browse):
+    """The position is found on the page of the account, whose link leads to its pool."""
+    url, port = gateway
+    pool = await pool_of(url, "uniswap-v3", "WETH", "USDC", fee_bps=30)
+    weth, usdc = await address_of(url, "WETH"), await address_of(url, "USDC")
+    decimals = {"WETH": 18, "USDC": 6}
+    page = await browse(url)
+    await open_pool(page, pool)
+    form = adding(page)
+    await add(page, "USDC", "1000", "10 % to each side of the price")
+    await form.get_by_role("button", name="Show what I sign").click()
+    sent, _ = await send(page, form)
+    number = added(port, sent)["topics"][1]
+
+    await page.get_by_role("link", name="Portfolio").click()
+    await page.get_by_role("button", name="Show the account of my wallet").click()
+    row = page.locator(f'tr[data-position="{int(number, 16)}"]')
+    await row.get_by_role("link", name="Add to it, remove or collect").click()
+    await page.get_by_role("button", name="Show the positions of my wallet").click()
+    await row.get_by_role("button", name="Change").click()
+    form = changing(page)
+    await form.get_by_label("Action").select_option("Add liquidity")
+    await form.locator("select[name=side]").select_option("USDC")
+    await form.get_by_label("Amount of USDC").fill("500.000001")
+    await form.get_by_label("Slippage, in percent").fill("50.01")
+    await form.get_by_role("button", name="Get a quote").click()
+    assert "from 0 to 50" in await form.get_by_role("alert").inner_text()
+    await form.get_by_label("Slippage, in percent").fill("1.25")
+    await form.get_by_role("button", name="Get a quote").click()
+    paid = await amounts(form.locator("[data-part=pay]"), decimals)
+    assert {"WETH", "USDC"} <= set(paid)
+    assert await form.locator("[data-part=slippage]").inner_text() == "1.25 %"
+    await form.get_by_role("button", name="Show what I sign").click()
+    await form.get_by_text("Call by call").last.click()
+    told = await form.get_by_role("region", name="What you sign").inner_text()
+    assert "increaseLiquidity(" in told
+    words = {name: int(value) for name, value in re.findall(r"(amount[01](?:Desired|Min)): (\d+)", told)}
+    for side in "01":
+        assert 0.5 * words[f"amount{side}Desired"] < words[f"amount{side}Min"] < words[f"amount{side}Desired"]
+    assert await serious(page) == []
+    before = {"WETH": held(port, weth), "USDC": held(port, usdc)}
+    sent, _ = await send(page, form)
+    assert before["USDC"] - held(port, usdc) == paid["USDC"]
+    assert before["WETH"] - held(port, weth) == paid["WETH"]
+    assert added(port, sent)["topics"][1] == number
+
+
+def added(port, sent):
+    """The log of liquidity that was added to a position of Uniswap v3."""
+    with Rpc(port) as rpc:
+        logs = rpc("eth_getTransactionReceipt", sent)["logs"]
+    (found,) = [log for log in logs if log["topics"][0] == INCREASED]
+    return found
+
+
 async def test_fees_of_a_position_are_collected_to_the_base_unit(gateway, browse):
     """After a swap through the pool with another account of the node."""
     url, port = gateway
@@ -147,8 +206,8 @@ async def test_fees_of_a_position_are_collected_to_the_base_unit(gateway, browse
     await page.go_back()
     await page.get_by_role("button", name="Show the positions of my wallet").click()
     row = page.locator("tr[data-position]").last
-    await row.get_by_role("button", name="Remove or collect").click()
-    form = leaving(page)
+    await row.get_by_role("button", name="Change").click()
+    form = changing(page)
     await form.get_by_label("Action").select_option("Collect fees")
     await form.get_by_role("button", name="Get a quote").click()
     promised = await amounts(form.locator("[data-part=receive]"), decimals)
@@ -207,8 +266,8 @@ async def test_shares_of_a_v2_pool_are_made_and_all_are_given_back(gateway, brow
     assert after[2] - before[2] == promised["UNI-V2"]
 
     await page.get_by_role("button", name="Show the positions of my wallet").click()
-    await page.get_by_role("button", name="Remove or collect").click()
-    form = leaving(page)
+    await page.get_by_role("button", name="Change").click()
+    form = changing(page)
     assert await form.get_by_label("Action").locator("option").all_inner_texts() == ["Remove liquidity"]
     await form.get_by_label("Part to remove, in percent").fill("100")
     await form.get_by_role("button", name="Get a quote").click()
@@ -244,8 +303,8 @@ async def test_the_coin_is_paid_into_a_v4_pool_and_taken_out_to_the_wei(gateway,
     assert before[1] - held(port, usdc) == paid["USDC"]
 
     await page.get_by_role("button", name="Show the positions of my wallet").click()
-    await page.get_by_role("button", name="Remove or collect").last.click()
-    form = leaving(page)
+    await page.get_by_role("button", name="Change").last.click()
+    form = changing(page)
     await form.get_by_role("button", name="Get a quote").click()
     promised = await amounts(form.locator("[data-part=receive]"), decimals)
     await form.get_by_role("button", name="Show what I sign").click()

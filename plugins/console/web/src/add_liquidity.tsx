@@ -1,14 +1,16 @@
 // Adding liquidity to a pool: the amount of one token, the range where the pool has ticks, then the steps of the operation.
 import { useState } from "preact/hooks";
-import { ProviderUnavailable, toUnits, type PoolQuote, type Schemas } from "../../../../clients/typescript/src/index.js";
+import { ProviderUnavailable, type PoolQuote, type Schemas } from "../../../../clients/typescript/src/index.js";
 import { useAnswer } from "./answers.js";
+import { CountedAmount, countedIn } from "./counted_amount.js";
 import { Failure } from "./failure.js";
 import { checkDecimals } from "./known.js";
 import { Steps, useOperation } from "./operation.js";
 import type { PageProps } from "./page.js";
 import { PlaceReview } from "./place_review.js";
 import { RangePicker } from "./range_picker.js";
-import { plain, rate, short } from "./text.js";
+import { SlippageField, USUAL, bpsOf } from "./settings.js";
+import { percent, plain, rate } from "./text.js";
 import { fullRange, priceText, rangeText, scaleOf, type Ticks } from "./ticks.js";
 import { nativeOf } from "./token_field.js";
 
@@ -31,8 +33,8 @@ export function AddLiquidity({ page, pool, onDone }: Given) {
   const { client, network, wallet, isSending } = page;
   const hasTicks = pool.kind !== "v2";
   const lying = useAnswer(async (signal) => (hasTicks ? await client.call("getPoolLiquidity", { path: { poolId: pool.id } }, { signal }) : null), []);
-  const [side, setSide] = useState(0);
-  const [amount, setAmount] = useState("");
+  const [counted, setCounted] = useState({ side: 0, amount: "" });
+  const [slippage, setSlippage] = useState(USUAL.percent);
   const [isNative, setNative] = useState(false);
   const [picked, setPicked] = useState<Ticks | null>(null);
   const operation = useOperation<PoolQuote>(page, client.pools.act, ({ report }) => {
@@ -40,7 +42,6 @@ export function AddLiquidity({ page, pool, onDone }: Given) {
     lying.load();
   });
   const { forget } = operation;
-  const token = pool.tokens[side]!;
   const found = lying.found;
   const ticks = found && (picked ?? fullRange(found.tickSpacing));
   const isWrong = ticks !== null && ticks.lower >= ticks.upper;
@@ -49,7 +50,7 @@ export function AddLiquidity({ page, pool, onDone }: Given) {
     event.preventDefault();
     operation.ask("Asking for a quote…", async (address) => {
       const range = ticks ? { tickLower: ticks.lower, tickUpper: ticks.upper } : {};
-      const quote = await client.pools.quote(pool.id, { action: "add", address, asset: token.address, amount: toUnits(amount.trim(), token.decimals), useNative: isNative, ...range });
+      const quote = await client.pools.quote(pool.id, { action: "add", address, ...countedIn(pool.tokens, counted), slippageBps: bpsOf(slippage), useNative: isNative, ...range });
       for (const each of pool.tokens) checkDecimals(each, quote);
       return quote;
     });
@@ -67,16 +68,8 @@ export function AddLiquidity({ page, pool, onDone }: Given) {
             </>
           )}
           {found && ticks && <RangePicker liquidity={found} tokens={pool.tokens as unknown as Pair} value={ticks} onChange={(next) => { setPicked(next); forget(); }} />}
-          <label>
-            Token that I count
-            <select name="side" value={String(side)} onChange={(event) => { setSide(Number(event.currentTarget.value)); forget(); }}>
-              {pool.tokens.map((each, index) => <option key={each.address} value={String(index)}>{plain(each.symbol, 16) || short(each.address)}</option>)}
-            </select>
-          </label>
-          <label>
-            {`Amount of ${plain(token.symbol, 16) || short(token.address)}`}
-            <input inputMode="decimal" autoComplete="off" required pattern="[0-9]+(\.[0-9]+)?" title="a decimal number such as 1.5" value={amount} onInput={(event) => { setAmount(event.currentTarget.value); forget(); }} />
-          </label>
+          <CountedAmount tokens={pool.tokens} counted={counted} onChange={(next) => { setCounted(next); forget(); }} />
+          <SlippageField percent={slippage} onChange={(next) => { setSlippage(next); forget(); }} />
           {wrapsCoin(pool, network) && (
             <label class="consent">
               <input type="checkbox" checked={isNative} onChange={(event) => { setNative(event.currentTarget.checked); forget(); }} /> {`Pay ${plain(network.nativeCurrency.symbol, 16)} in place of its wrapped form`}
@@ -93,7 +86,7 @@ export function AddLiquidity({ page, pool, onDone }: Given) {
 
 /** What a quote says of the position. */
 export function RangeTerms({ quote, tokens }: { quote: PoolQuote; tokens: Pair }) {
-  const { range, poolState, shareOfPool } = quote;
+  const { range, poolState, shareOfPool, slippageBps } = quote;
   const straight = scaleOf(tokens, false);
   const tick = poolState?.tick ?? null;
   const scale = tick !== null && straight.priceOf(tick) < 1 ? scaleOf(tokens, true) : straight;
@@ -111,6 +104,8 @@ export function RangeTerms({ quote, tokens }: { quote: PoolQuote; tokens: Pair }
           <dd>{`${priceText(scale.priceOf(tick))} ${scale.unit}`}</dd>
         </>
       )}
+      <dt>Slippage</dt>
+      <dd data-part="slippage">{percent(slippageBps)}</dd>
       <dt>Share of the pool</dt>
       <dd>{rate(shareOfPool ?? null)}</dd>
     </>

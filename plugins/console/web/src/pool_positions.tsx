@@ -1,15 +1,17 @@
-// The wallet's positions in a pool: what each holds, removing liquidity and collecting fees.
+// The wallet's positions in a pool: what each holds, adding and removing liquidity, and collecting fees.
 import { useState } from "preact/hooks";
 import { toUnits, type PoolQuote, type Schemas } from "../../../../clients/typescript/src/index.js";
 import { RangeTerms, wrapsCoin, type Pair } from "./add_liquidity.js";
 import { everyPage, useAnswer } from "./answers.js";
 import { Failure } from "./failure.js";
+import { CountedAmount, countedIn } from "./counted_amount.js";
 import { checkDecimals } from "./known.js";
 import { Missing } from "./missing.js";
 import { Steps, useOperation } from "./operation.js";
 import type { PageProps } from "./page.js";
 import { PlaceReview } from "./place_review.js";
 import { Positions } from "./positions.js";
+import { SlippageField, USUAL, bpsOf } from "./settings.js";
 import { plain } from "./text.js";
 import { nativeOf } from "./token_field.js";
 
@@ -56,22 +58,22 @@ function OwnPositions({ page, pool, last, onDone, owner }: Given & { owner: stri
   );
   const [chosen, setChosen] = useState("");
   // It stays while its last transaction is shown, also where it is in no list any more.
-  const [leaving, setLeaving] = useState<Position | null>(null);
+  const [changed, setChanged] = useState<Position | null>(null);
   const choose = (position: Position) => {
     setChosen(position.positionId);
-    setLeaving(position);
+    setChanged(position);
   };
-  const now = found?.rows.find(({ positionId }) => positionId === chosen) ?? leaving;
+  const now = found?.rows.find(({ positionId }) => positionId === chosen) ?? changed;
   return (
     <>
       {failure !== null && <Failure error={failure} />}
       <p role="status">{isAsking ? "Reading the positions…" : found?.rows.length === 0 ? (found.partial.length ? "No position is found." : "The wallet has no position in this pool.") : ""}</p>
       {found && <Missing partial={found.partial} nameOf={() => plain(network.name)} />}
       {found && found.rows.length > 0 && (
-        <Positions rows={found.rows} change={(position) => <button type="button" data-change={position.positionId} aria-pressed={position.positionId === chosen} disabled={isSending} onClick={() => choose(position as Position)}>Remove or collect</button>} />
+        <Positions rows={found.rows} change={(position) => <button type="button" data-change={position.positionId} aria-pressed={position.positionId === chosen} disabled={isSending} onClick={() => choose(position as Position)}>Change</button>} />
       )}
       <button type="button" class="main" disabled={isAsking || isSending} onClick={load}>{isAsking ? "Reading…" : "Read again"}</button>
-      {now && <Leave key={chosen} page={page} pool={pool} position={now} onDone={onDone} />}
+      {now && <Change key={chosen} page={page} pool={pool} position={now} onDone={onDone} />}
     </>
   );
 }
@@ -86,26 +88,38 @@ function partOf(position: Position, { kind, address, tokens }: Pool, percent: bi
   return { asset: most.token.address, amount: (most.amount * percent) / 100n };
 }
 
-function Leave({ page, pool, position, onDone }: { page: PageProps; pool: Pool; position: Position; onDone: (hash: string) => void }) {
+type Action = "remove" | "collect" | "add";
+
+const NAMES: Readonly<Record<Action, string>> = { remove: "Remove liquidity", collect: "Collect fees", add: "Add liquidity" };
+
+function Change({ page, pool, position, onDone }: { page: PageProps; pool: Pool; position: Position; onDone: (hash: string) => void }) {
   const { client, network, wallet, isSending } = page;
-  const offered = (["remove", "collect"] as const).filter((each) => pool.actions.includes(each) && (each === "remove" || position.kind === "nft"));
-  const [action, setAction] = useState<"remove" | "collect">(offered[0] ?? "remove");
+  // Shares have no fees of their own, and are added to where they are made.
+  const offered = (["remove", "collect", "add"] as const).filter((each) => pool.actions.includes(each) && (each === "remove" || position.kind === "nft"));
+  const [action, setAction] = useState<Action>(offered[0] ?? "remove");
   const [percent, setPercent] = useState("100");
+  const [counted, setCounted] = useState({ side: 0, amount: "" });
+  const [slippage, setSlippage] = useState(USUAL.percent);
   const [isNative, setNative] = useState(false);
   const operation = useOperation<PoolQuote>(page, client.pools.act, ({ report }) => onDone(report.hash));
   const { forget } = operation;
+  const bodyOf = (address: string) => {
+    const given = { address, useNative: isNative, ...(position.kind === "nft" && { positionId: position.positionId }) };
+    if (action === "collect") return { ...given, action };
+    const bound = { ...given, slippageBps: bpsOf(slippage) };
+    return action === "add" ? { ...bound, action, ...countedIn(pool.tokens, counted) } : { ...bound, action, ...partOf(position, pool, toUnits(percent, 0)) };
+  };
   const ask = (event: Event) => {
     event.preventDefault();
     operation.ask("Asking for a quote…", async (address) => {
-      const given = { address, useNative: isNative, ...(position.kind === "nft" && { positionId: position.positionId }) };
-      const quote = await client.pools.quote(pool.id, action === "collect" ? { ...given, action } : { ...given, action, ...partOf(position, pool, toUnits(percent, 0)) });
+      const quote = await client.pools.quote(pool.id, bodyOf(address));
       for (const each of pool.tokens) checkDecimals(each, quote);
       return quote;
     });
   };
   const native = nativeOf(network);
   return (
-    <section aria-label="Remove or collect">
+    <section aria-label="Change the position">
       <h3>{position.kind === "nft" ? `Position ${plain(position.positionId, 100)}` : "My shares of the pool"}</h3>
       {offered.length === 0 && <p role="status">This gateway removes no liquidity from the pool.</p>}
       {offered.length > 0 && (
@@ -113,8 +127,8 @@ function Leave({ page, pool, position, onDone }: { page: PageProps; pool: Pool; 
           <fieldset disabled={isSending}>
             <label>
               Action
-              <select value={action} onChange={(event) => { setAction(event.currentTarget.value as "remove" | "collect"); forget(); }}>
-                {offered.map((each) => <option key={each} value={each}>{each === "remove" ? "Remove liquidity" : "Collect fees"}</option>)}
+              <select value={action} onChange={(event) => { setAction(event.currentTarget.value as Action); forget(); }}>
+                {offered.map((each) => <option key={each} value={each}>{NAMES[each]}</option>)}
               </select>
             </label>
             {action === "remove" && (
@@ -123,9 +137,11 @@ function Leave({ page, pool, position, onDone }: { page: PageProps; pool: Pool; 
                 <input name="percent" inputMode="numeric" autoComplete="off" required pattern="100|[1-9][0-9]?" title="a whole number from 1 to 100" value={percent} onInput={(event) => { setPercent(event.currentTarget.value); forget(); }} />
               </label>
             )}
+            {action === "add" && <CountedAmount tokens={pool.tokens} counted={counted} onChange={(next) => { setCounted(next); forget(); }} />}
+            {action !== "collect" && <SlippageField percent={slippage} onChange={(next) => { setSlippage(next); forget(); }} />}
             {wrapsCoin(pool, network) && (
               <label class="consent">
-                <input type="checkbox" checked={isNative} onChange={(event) => { setNative(event.currentTarget.checked); forget(); }} /> {`Take ${native.symbol} in place of its wrapped form`}
+                <input type="checkbox" checked={isNative} onChange={(event) => { setNative(event.currentTarget.checked); forget(); }} /> {`${action === "add" ? "Pay" : "Take"} ${native.symbol} in place of its wrapped form`}
               </label>
             )}
             <button type="submit" disabled={!wallet || operation.busy !== ""}>Get a quote</button>

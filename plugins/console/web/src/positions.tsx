@@ -31,6 +31,7 @@ export function Positions({ rows, change }: Given) {
               <th scope="row">
                 {placeOf(row)} {row.kind === "nft" && <span>{`number ${plain(row.positionId, 100)}`}</span>}
                 {row.range && <small>{rangeOf(row)}</small>}
+                {row.poolId && !change && <small><a href={`#pools/${row.poolId}`}>Add to it, remove or collect</a></small>}
                 {row.vaultId && <small><a href={`#vaults/${encodeURIComponent(row.vaultId)}/redeem`}>Redeem from this vault</a></small>}
                 {row.provider && <small>{`by ${plain(row.provider)}`}</small>}
               </th>

@@ -42,6 +42,16 @@ export function askedTerms({ slippage, percent, recipient, approvals }: Terms, c
   };
 }
 
+/** The slippage of an operation that has no other terms, as typed: `bpsOf` reads it. */
+export function SlippageField({ percent, onChange }: { percent: string; onChange: (percent: string) => void }) {
+  return (
+    <label>
+      Slippage, in percent
+      <input name="slippage" inputMode="decimal" autoComplete="off" required value={percent} onInput={(event) => onChange(event.currentTarget.value)} />
+    </label>
+  );
+}
+
 interface Given {
   terms: Terms;
   crosses: boolean;
