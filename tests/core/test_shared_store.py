@@ -6,15 +6,18 @@ import logging
 import time
 
 import pytest
+from quoteway.engine import held_amounts
 from quoteway.engine.held_amounts import HeldAmounts, Hold
 from quoteway.errors import ConfigError, UpstreamError
 from quoteway.evm.arrivals import request_arrival
+from quoteway.host import plugin_rows
 from quoteway.host.plugin_rows import ValkeyRows
 from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_server import SharedServer
 from quoteway.host.shared_store import named, options_of, shared_store
 from quoteway.server import machine_checks
 from quoteway.web.http.buckets import Bound, SharedBuckets
+from quoteway.web.rpc import cursors
 from quoteway.web.rpc.cursors import ValkeyCursors
 from shared_replicas import SharingReplica
 from shared_server import SlowProxy, certificates, cluster_at, server_at, tls_server_at
@@ -121,6 +124,14 @@ def cluster_ports(unused_tcp_port_factory):
     return [unused_tcp_port_factory() for _ in range(3)]
 
 
+@pytest.fixture
+def patience(monkeypatch):
+    """To begin TLS with each node takes a busy machine longer than requests wait."""
+    for module in (cursors, held_amounts, plugin_rows):
+        monkeypatch.setattr(module, "STORE_TIMEOUT_S", 30.0)
+    monkeypatch.setitem(shared_store.__kwdefaults__, "timeout_s", 30.0)
+
+
 async def use_everything(url):
     """Uses what keeps something in a store, with keys that belong to all parts of a cluster."""
     buckets = SharedBuckets(url)
@@ -152,12 +163,12 @@ async def use_everything(url):
     assert await rows.get("mine", "key 1") == b"value"
     await rows.close()
 
-    cursors = ValkeyCursors(url, "mine")
+    saved = ValkeyCursors(url, "mine")
     for number in range(10):
-        assert await cursors.save(f"key {number}", 0, b"content", 60.0)
-        assert not await cursors.save(f"key {number}", 0, b"other", 60.0)
-        assert await cursors.load(f"key {number}") == (1, b"content")
-    await cursors.close()
+        assert await saved.save(f"key {number}", 0, b"content", 60.0)
+        assert not await saved.save(f"key {number}", 0, b"other", 60.0)
+        assert await saved.load(f"key {number}") == (1, b"content")
+    await saved.close()
 
     servers = [
         SharedServer(shared_store(url, timeout_s=30), "mine", [SECRET], timeout_s=30, wait_s=30)
@@ -199,6 +210,7 @@ async def test_everything_that_is_shared_works_over_a_cluster(tmp_path, cluster_
 
 
 @pytest.mark.services
+@pytest.mark.usefixtures("patience")
 async def test_everything_that_is_shared_works_over_a_cluster_by_tls(tmp_path, unused_tcp_port_factory):
     files = certificates(tmp_path, "IP:127.0.0.1")
     ports = [unused_tcp_port_factory() for _ in range(3)]

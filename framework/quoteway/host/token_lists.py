@@ -177,7 +177,7 @@ class TokenLists:
         try:
             listing = {each.id: cast(TokenCatalog, each).lists for each in self._catalogs()}
             catalogs = [CatalogProfiles(name, read.profiles, listing.get(name, True)) for name, read in parts]
-            gc.collect()  # now, while there is little: garbage that is frozen below would stay for ever
+            gc.collect(1)  # of young objects, which takes little: garbage that is frozen below stays for ever
             self._search, self._facts = await asyncio.to_thread(_indexed, catalogs)
             self._parts = parts
             # Long lists stay: to walk a million objects at each collection stops the loop for half a second.

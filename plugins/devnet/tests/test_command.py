@@ -21,7 +21,9 @@ def test_the_command_says_what_runs_and_stops_on_ctrl_c():
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         said = ""
         while "Ready" not in said:
-            said += process.stdout.readline()
+            line = process.stdout.readline()
+            assert line, f"it ended after: {said}"
+            said += line
         assert answers(port)
         assert answers(l2_port)
         process.send_signal(signal.SIGINT)
