@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from cachetools import LRUCache
 from quoteway import MAX_UINT256, Address, Chain, Context, GatewayError, Leg, Notice, Vault, VaultPosition
@@ -24,6 +25,8 @@ from quoteway_erc4626.terms import rate_reads, rates_of, read
 
 _APY_KEPT_S = 300
 _APY_TIMEOUT_S = 1.5
+_FIRST_PAUSE_S = 10
+"""After a failure. The pause doubles with each further one, up to ``_APY_KEPT_S``."""
 
 
 class YieldBook:
@@ -31,22 +34,39 @@ class YieldBook:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._known: LRUCache[str, tuple[int, float | None]] = LRUCache(4096)
+        self._known: LRUCache[str, _Rate] = LRUCache(4096)
 
     async def apy(self, history: History, facts: VaultFacts) -> float | None:
-        """Returns the rate; None when the node lacks the history or is slow."""
+        """Returns the rate; the one before, or None, when the node lacks the history or is slow."""
         now = self._context.now()
         known = self._known.get(facts.id)
-        if known is not None and 0 <= now - known[0] < _APY_KEPT_S:
-            return known[1]
+        if known is not None and 0 <= now - known.read_at < known.kept_s:
+            return known.value
         pair = (now, now - WINDOWS_S[TRAILING])
         try:
             async with asyncio.timeout(_APY_TIMEOUT_S):
-                value = (await growths(history, facts, [pair]))[pair].value
+                rate = _Rate(now, _APY_KEPT_S, (await growths(history, facts, [pair]))[pair].value)
         except (GatewayError, TimeoutError):
-            value = None
-        self._known[facts.id] = now, value
-        return value
+            rate = _unread(now, known)
+        self._known[facts.id] = rate
+        return rate.value
+
+
+@dataclass(frozen=True, slots=True)
+class _Rate:
+    """A rate, when it was read (Unix seconds), and for how long it is not read again."""
+
+    read_at: int
+    kept_s: int
+    value: float | None
+    has_failed: bool = False
+
+
+def _unread(now: int, before: _Rate | None) -> _Rate:
+    """Returns what is told after a failure: a node is slow for a moment, or lacks the history for good."""
+    if before is None or not before.has_failed:
+        return _Rate(now, _FIRST_PAUSE_S, None if before is None else before.value, has_failed=True)
+    return _Rate(now, min(2 * before.kept_s, _APY_KEPT_S), before.value, has_failed=True)
 
 
 async def entries(
