@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 from quoteway.errors import ConfigError
-from quoteway.host.plugins import core_version
+from quoteway.host.installed_plugins import core_version
 from quoteway.server.cli import main
 from quoteway.server.plugin_install import wanted
 

@@ -3,7 +3,7 @@
 import pytest
 from quoteway.config.model import Config, ProviderConfig
 from quoteway.engine.gateway import Gateway
-from quoteway.host.plugins import core_version
+from quoteway.host.installed_plugins import core_version
 from quoteway.host.states import NotEnabled
 from quoteway.models import Capability
 from quoteway.testing.fakes import FakePlugin, ListedTokens

@@ -11,7 +11,7 @@ import pytest
 from quoteway.config.model import LimitsConfig, StoreConfig
 from quoteway.errors import Reason, UpstreamError
 from quoteway.host import head_ages, reachability
-from quoteway.host.plugins import core_version
+from quoteway.host.installed_plugins import core_version
 from quoteway.models import Token
 from quoteway.networks import Network
 from quoteway.testing.fakes import FAKE_CALLS, FakePlugin, FixedRateSwap, ListedTokens, MemoryRpc

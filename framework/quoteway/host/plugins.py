@@ -25,6 +25,7 @@ from marshmallow import RAISE, Schema, ValidationError
 from quoteway import hookspecs
 from quoteway.context import Context
 from quoteway.errors import ConfigError
+from quoteway.host.installed_plugins import core_version, installed_plugins
 from quoteway.host.observers import Observer
 from quoteway.host.plugin_levels import PluginLevels
 from quoteway.host.plugin_lock import PluginLock
@@ -36,16 +37,6 @@ log = logging.getLogger("quoteway.host.plugins")
 
 MOST_ITEMS = 10_000
 """The most items of a hook's answer."""
-
-
-def core_version() -> str:
-    """Returns the version of the installed core, or "0" when it runs from a source tree."""
-    from importlib_metadata import PackageNotFoundError, version
-
-    try:
-        return version("quoteway")
-    except PackageNotFoundError:
-        return "0"
 
 
 class Plugins:
@@ -74,42 +65,8 @@ class Plugins:
 
     def discover(self) -> None:
         """Lists installed plugins by their entry points. Imports no plugin, since an import runs its code."""
-        from importlib_metadata import distributions
-
-        seen: set[str] = set()
-        for distribution in distributions():
-            try:
-                # Few distributions are plugins. Reading this text is cheaper than parsing every METADATA.
-                if "quoteway.v" not in (distribution.read_text("entry_points.txt") or ""):
-                    continue
-                name, version = distribution.name, distribution.version
-                entry_points = [ep for ep in distribution.entry_points if ep.group.startswith("quoteway.v")]
-            except Exception:
-                log.exception("skipped an installed distribution: its metadata cannot be read")
-                continue
-            key = normalized(name)
-            if key in seen:
-                continue  # a second copy later on sys.path, which an import would not use
-            seen.add(key)
-            matching = {ep.name for ep in entry_points if ep.group == hookspecs.ENTRY_POINT_GROUP}
-            for entry_point in entry_points:
-                entry = PluginEntry(
-                    entry_point.name,
-                    name,
-                    version,
-                    loader=entry_point.load,
-                    target=entry_point.value,
-                    installed=distribution,
-                )
-                if entry_point.group != hookspecs.ENTRY_POINT_GROUP:
-                    if entry_point.name in matching:
-                        continue  # the plugin also supports this core's major version
-                    entry.refuse(
-                        NotEnabled.INCOMPATIBLE,
-                        f"it is written for hook API {entry_point.group!r}, this core has "
-                        f"{hookspecs.ENTRY_POINT_GROUP!r}: install a matching version of {name}",
-                    )
-                self.add_entry(entry)
+        for entry in installed_plugins():
+            self.add_entry(entry)
 
     def add(self, name: str, plugin: object) -> None:
         """Adds a plugin object that has no entry point, for tests and embedding applications."""

@@ -17,8 +17,9 @@ from pathlib import Path
 from quoteway.config.loading import source_of
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError
+from quoteway.host.installed_plugins import core_version
 from quoteway.host.plugin_lock import PluginLock
-from quoteway.host.plugins import Plugins, core_version
+from quoteway.host.plugins import Plugins
 from quoteway.host.runtime import Runtime
 from quoteway.host.states import CORE, PluginEntry, normalized
 from quoteway.near_names import suggestion

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from quoteway.engine.gateway import Gateway
 from quoteway.engine.joining import ROUTES
-from quoteway.host.plugins import core_version
+from quoteway.host.installed_plugins import core_version
 from quoteway.telemetry.traces import Tracer, no_look
 from quoteway.web.http.cache import CACHE, CatalogCache, keep
 from quoteway.web.http.captures import add_captures

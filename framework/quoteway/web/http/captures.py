@@ -17,7 +17,7 @@ from quoteway.engine.bundles import bundle_of
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import GatewayError, InvalidRequest, NotFound
 from quoteway.evm.methods import METHODS
-from quoteway.host.plugins import core_version
+from quoteway.host.installed_plugins import core_version
 from quoteway.host.recording import Recorder, described
 from quoteway.host.redaction import Redaction
 from quoteway.web.http.body import read_object

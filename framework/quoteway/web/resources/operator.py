@@ -21,7 +21,7 @@ from quoteway.config.loading import redacted
 from quoteway.config.run_folder import read_reload
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import FieldError, GatewayError, ProviderUnavailable, Reason
-from quoteway.host.plugins import core_version
+from quoteway.host.installed_plugins import core_version
 from quoteway.host.redaction import Redaction
 from quoteway.host.upstream_health import upstream_health
 from quoteway.models import Capability
