@@ -134,18 +134,24 @@ async def test_a_range_around_the_price_is_added_and_removed_to_the_base_unit(ga
     await row.wait_for(state="detached")
 
 
+async def position_in(page, url, *, fee_bps, amount, around):
+    """Adds USDC and WETH around the price to a pool; returns the pool and the hash of the transaction."""
+    pool = await pool_of(url, "uniswap-v3", "WETH", "USDC", fee_bps=fee_bps)
+    await open_pool(page, pool)
+    await add(page, "USDC", amount, f"{around} to each side of the price")
+    form = adding(page)
+    await form.get_by_role("button", name="Show what I sign").click()
+    sent, _ = await send(page, form)
+    return pool, sent
+
+
 async def test_liquidity_is_added_to_a_position_within_the_slippage(gateway, browse):
     """The position is found on the page of the account, whose link leads to its pool."""
     url, port = gateway
-    pool = await pool_of(url, "uniswap-v3", "WETH", "USDC", fee_bps=30)
     weth, usdc = await address_of(url, "WETH"), await address_of(url, "USDC")
     decimals = {"WETH": 18, "USDC": 6}
     page = await browse(url)
-    await open_pool(page, pool)
-    form = adding(page)
-    await add(page, "USDC", "1000", "10 % to each side of the price")
-    await form.get_by_role("button", name="Show what I sign").click()
-    sent, _ = await send(page, form)
+    _, sent = await position_in(page, url, fee_bps=30, amount="1000", around="10 %")
     number = added(port, sent)["topics"][1]
 
     await page.get_by_role("link", name="Portfolio").click()
@@ -192,15 +198,10 @@ def added(port, sent):
 async def test_fees_of_a_position_are_collected_to_the_base_unit(gateway, browse):
     """After a swap through the pool with another account of the node."""
     url, port = gateway
-    pool = await pool_of(url, "uniswap-v3", "WETH", "USDC", fee_bps=5)
     weth, usdc = await address_of(url, "WETH"), await address_of(url, "USDC")
     decimals = {"WETH": 18, "USDC": 6}
     page = await browse(url)
-    await open_pool(page, pool)
-    form = adding(page)
-    await add(page, "USDC", "50000", "1 % to each side of the price")
-    await form.get_by_role("button", name="Show what I sign").click()
-    await send(page, form)
+    pool, _ = await position_in(page, url, fee_bps=5, amount="50000", around="1 %")
     await page.get_by_role("link", name="Swap", exact=True).click()
     await swap_through(url, port, pool, usdc)
     await page.go_back()
