@@ -5,8 +5,6 @@ The index is of Tantivy, in memory and never changed: a catalog that changes get
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from quoteway.evm.token_text import folded, skeleton
+from quoteway.host.memory import give_back_free_memory
 from quoteway.host.token_addresses import TokenAddresses
 from quoteway.models import TokenPlaces, TokenProfile, TokenRows
 
@@ -268,8 +267,7 @@ def _committed(index: tantivy.Index, writer: tantivy.IndexWriter) -> tantivy.Sea
     writer.wait_merging_threads()
     index.reload()
     # The C library keeps what the writer used, for 100,000 tokens four times the size of the index.
-    with contextlib.suppress(AttributeError, OSError):  # only glibc has it
-        ctypes.CDLL(None).malloc_trim(0)
+    give_back_free_memory()
     searcher = index.searcher()
     if searcher.num_segments > 1:
         raise RuntimeError(f"the index of {searcher.num_docs} tokens has {searcher.num_segments} segments")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from quoteway.config.model import Config
 from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.errors import ConfigError
+from quoteway.host.memory import give_back_after_collections
 from quoteway.host.states import NotEnabled
 from quoteway.server.stopping import Stopping
 
@@ -78,6 +79,7 @@ async def _serve(config: Config, serving: Serving, stopping: Stopping) -> None:
     from quoteway.web.app import make_app
 
     gc.set_threshold(*GC_THRESHOLDS)
+    give_back_after_collections()
     stopping.listen(unignored(STOP_SIGNALS))
     if STOP_AT_EOF in os.environ:
         threading.Thread(target=_stop_at_eof, args=(stopping,), daemon=True).start()
