@@ -1992,7 +1992,7 @@ export interface components {
             method: string;
             /**
              * Format: date-time
-             * @description End of the newest hour that was computed. RFC 3339 in UTC
+             * @description End of the newest hour that was computed; before the first one, when it was read. RFC 3339 in UTC
              */
             updatedAt: string;
         };

@@ -374,7 +374,10 @@ async def test_candles_have_nulls_where_no_price_is_known(store, index):
     assert many.refused(422, "validation_error", member="interval")
 
 
-async def test_without_prices_there_is_no_history(store, index):
+async def test_a_new_index_has_a_history_without_prices(store, index):
     api, _, _ = index
-    answer = await api.get(f"/v2/prices/history?network=devnet&token={COIN_TEXT}")
-    assert answer.refused(503, "provider_unavailable")
+    query = f"network=devnet&token={COIN_TEXT}&interval=1d&from={START}&to={START + 2 * DAY}"
+    answer = await api.get(f"/v2/prices/history?{query}")
+    await api.check("getPriceHistory", answer)
+    assert [candle["mean"] for candle in answer.body["candles"]] == [None, None]
+    assert answer.body["coverage"] is None

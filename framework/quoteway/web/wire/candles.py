@@ -81,5 +81,7 @@ class PriceHistory(View):
         fields.String, "history.method", description="How the prices are computed, in sentences"
     )
     updated_at = required(
-        text.TimeText, "history.updated_at", description="End of the newest hour that was computed"
+        text.TimeText,
+        "history.updated_at",
+        description="End of the newest hour that was computed; before the first one, when it was read",
     )

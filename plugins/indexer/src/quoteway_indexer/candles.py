@@ -23,15 +23,17 @@ METHOD = (
 
 
 async def price_history(
-    reader: Reader, chain_id: int, token: Address, start: int, end: int, interval: str
+    reader: Reader, chain_id: int, token: Address, start: int, end: int, interval: str, now: int
 ) -> PriceHistory | None:
-    """Returns the candles of a token; None when no prices of the chain are computed.
+    """Returns the candles of a token; None in a deployment that computes no prices.
+
+    A new index, whose first prices are not computed yet, has none and no coverage, as of ``now``.
 
     Raises ``UpstreamError`` when the index cannot be read.
     """
-    progress = await read_progress(reader, chain_id)
-    if progress.prices is None:
+    if not reader.keeps("token_hour"):
         return None
+    computed = (await read_progress(reader, chain_id)).prices
     step_s = INTERVALS_S[interval]
     first = -(-start // step_s) * step_s
     where = (
@@ -47,7 +49,12 @@ async def price_history(
         for table in ("pool_hour", "token_hour")
     ]
     since = min((hour for rows in begins for (hour,) in rows if isinstance(hour, int)), default=None)
-    until = max([progress.prices, *(hour + HOUR_S for row in rows[-1:] if isinstance(hour := row[0], int))])
+    until = max(
+        [
+            now if computed is None else computed,
+            *(hour + HOUR_S for row in rows[-1:] if isinstance(hour := row[0], int)),
+        ]
+    )
     by_interval: dict[int, list[Row]] = {}
     for row in rows:
         if isinstance(row[0], int) and row[5] is not None:
@@ -62,7 +69,7 @@ async def price_history(
         source="index",
         method=METHOD,
         updated_at=until,
-        coverage=None if since is None else (since, until),
+        coverage=None if computed is None or since is None else (since, until),
     )
 
 

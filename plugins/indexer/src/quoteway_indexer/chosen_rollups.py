@@ -38,6 +38,10 @@ class ChosenRollups(Reader):
         """See ``Reader``."""
         return await self._reader.notes()
 
+    def keeps(self, table: str) -> bool:
+        """See ``Reader``."""
+        return table not in self._others
+
     async def close(self) -> None:
         """See ``Reader``."""
         await self._reader.close()

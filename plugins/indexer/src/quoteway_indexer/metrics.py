@@ -78,7 +78,7 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         if key in self._histories:
             history = self._histories[key]
         else:
-            history = await candles.price_history(self._reader, *key[:5])
+            history = await candles.price_history(self._reader, *key[:5], self._context.now())
             self._histories[key] = history
         return None if history is None else replace(history, start=start, end=end)
 

@@ -113,6 +113,10 @@ class Reader(ABC):
     async def notes(self) -> Mapping[str, Any]:
         """Returns what the index process said of itself last, by chain id as text."""
 
+    def keeps(self, table: str) -> bool:
+        """Tells whether the index writes a table by hours, be it empty as yet."""
+        return True
+
     async def close(self) -> None:
         """Releases connections."""
         return

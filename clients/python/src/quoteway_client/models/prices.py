@@ -100,4 +100,4 @@ class PriceHistory(Model, frozen=True, kw_only=True):
     method: str
     """How the prices are computed, in sentences."""
     updated_at: datetime
-    """End of the newest hour that was computed. RFC 3339 in UTC."""
+    """End of the newest hour that was computed; before the first one, when it was read. RFC 3339 in UTC."""
