@@ -39,6 +39,7 @@ PAGES = (
         (
             *("context", "networks", "caching", "polled_json", "public_addresses", "rate_limiting"),
             *("plugin_store", "plugin_metrics", "shared_answers", "shared_documents", "spans"),
+            *("shared_store", "store_rest"),
             *("liquidity_reader", "deployment", "command_runner"),
         ),
         (

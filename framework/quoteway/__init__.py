@@ -145,5 +145,7 @@ from quoteway.secrets import check_api_url as check_api_url
 from quoteway.secrets import check_header_secret as check_header_secret
 from quoteway.shared_answers import SharedAnswers as SharedAnswers
 from quoteway.shared_documents import SharedDocument as SharedDocument
+from quoteway.shared_store import store_client as store_client
 from quoteway.spans import span as span
+from quoteway.store_rest import StoreRest as StoreRest
 from quoteway.wallet_history import WalletHistory as WalletHistory

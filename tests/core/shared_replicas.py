@@ -11,8 +11,8 @@ from quoteway.errors import Reason, UpstreamError
 from quoteway.evm.chain import RpcChain
 from quoteway.host.shared_heads import SharedHeads
 from quoteway.host.shared_server import SharedServer
-from quoteway.host.shared_store import shared_store
 from quoteway.networks import Network
+from quoteway.shared_store import store_client
 
 BLOCK_S = 0.5
 CHAIN_ID = 31337
@@ -69,7 +69,7 @@ class SharingReplica:
 
     def __init__(self, server_url, *, secret=SECRET, prefix="mine", timeout_s=2.0):
         self.server = SharedServer(
-            shared_store(server_url, timeout_s=30), prefix, [secret], timeout_s=timeout_s
+            store_client(server_url, timeout_s=30), prefix, [secret], timeout_s=timeout_s
         )
         self.heads = SharedHeads(self.server, NETWORK)
         self.node = ClockNode()

@@ -7,7 +7,7 @@ import time
 import pytest
 from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_server import MOST_VALUE_BYTES, SharedServer
-from quoteway.host.shared_store import shared_store
+from quoteway.shared_store import store_client
 from shared_server import server_at
 
 pytestmark = [pytest.mark.services]
@@ -33,7 +33,7 @@ async def replica(valkey):
 
     def make(*, secrets=(SECRET,), timeout_s=30.0, wait_s=30.0):
         server = SharedServer(
-            shared_store(valkey.url, timeout_s=30), "mine", secrets, timeout_s=timeout_s, wait_s=wait_s
+            store_client(valkey.url, timeout_s=30), "mine", secrets, timeout_s=timeout_s, wait_s=wait_s
         )
         made.append(SharedAnswersOf(server, "rpc"))
         made[-1].server = server
@@ -241,7 +241,7 @@ async def test_a_server_that_does_not_answer_costs_one_short_wait(replica, valke
 
 async def test_a_server_that_answers_again_is_used_again(replica, valkey, monkeypatch):
     """A look in the background finds that out: no request waits for a server that does not answer."""
-    monkeypatch.setattr("quoteway.host.store_rest.FIRST_REST_S", 0.05)
+    monkeypatch.setattr("quoteway.store_rest.FIRST_REST_S", 0.05)
     one = replica(timeout_s=0.5)
     valkey.send_signal(signal.SIGSTOP)
     assert await one.get(b"key") is None

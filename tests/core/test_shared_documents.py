@@ -10,9 +10,9 @@ from quoteway.background import Background
 from quoteway.errors import UpstreamError
 from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_server import MOST_VALUE_BYTES, SharedServer
-from quoteway.host.shared_store import shared_store
 from quoteway.polled_json import PolledJson
 from quoteway.shared_documents import SharedDocument
+from quoteway.shared_store import store_client
 from shared_server import server_at
 
 SECRET = b"a key that all replicas have"
@@ -180,7 +180,7 @@ async def test_a_replica_that_starts_has_the_list_at_once(
     process = await server_at(port, tmp_path)
     url = f"redis://127.0.0.1:{port}/0"
     servers = [
-        SharedServer(shared_store(url, timeout_s=30), "mine", [SECRET], timeout_s=30) for _ in range(6)
+        SharedServer(store_client(url, timeout_s=30), "mine", [SECRET], timeout_s=30) for _ in range(6)
     ]
     answers = [SharedAnswersOf(server, "lists") for server in servers]
     upstream.delay_s = 2.0

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import time
 
 import pytest
@@ -14,8 +13,8 @@ from quoteway.host import plugin_rows
 from quoteway.host.plugin_rows import ValkeyRows
 from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_server import SharedServer
-from quoteway.host.shared_store import named, options_of, shared_store
 from quoteway.server import machine_checks
+from quoteway.shared_store import named, options_of, store_client
 from quoteway.web.http.buckets import Bound, SharedBuckets
 from quoteway.web.rpc import cursors
 from quoteway.web.rpc.cursors import ValkeyCursors
@@ -44,7 +43,7 @@ SECRET = b"a key that all replicas have"
 )
 def test_a_url_that_cannot_be_used_is_refused_at_the_start(url, text):
     with pytest.raises(ConfigError) as refusal:
-        shared_store(url, "shared.url")
+        store_client(url, "shared.url")
     assert str(refusal.value).startswith("shared.url")
     assert text in str(refusal.value)
     assert "canary" not in str(refusal.value)
@@ -53,13 +52,13 @@ def test_a_url_that_cannot_be_used_is_refused_at_the_start(url, text):
 def test_options_of_a_url():
     assert not options_of("redis://host?cluster=false")
     assert options_of("redis://host?cluster=true") == {"cluster": "true"}
-    client = shared_store("rediss://quoteway:p%40ss@host:7000/2")
+    client = store_client("rediss://quoteway:p%40ss@host:7000/2")
     given = client.connection_pool.connection_kwargs
     assert given["ssl_check_hostname"] is True
     assert given["ssl_cert_reqs"] == "required"
     assert (given["host"], given["port"], given["db"]) == ("host", 7000, 2)
     assert (given["username"], given["password"]) == ("quoteway", "p@ss")
-    assert "ssl_check_hostname" not in shared_store("redis://host").connection_pool.connection_kwargs
+    assert "ssl_check_hostname" not in store_client("redis://host").connection_pool.connection_kwargs
 
 
 # --- TLS ----------------------------------------------------------------------------------------------------
@@ -81,14 +80,14 @@ async def test_tls_with_an_authority_a_client_certificate_and_a_password(tmp_pat
         f"redis://quoteway:secret@{place}": "Error",
     }
     try:
-        client = shared_store(f"rediss://quoteway:secret@{place}{trusted}")
+        client = store_client(f"rediss://quoteway:secret@{place}{trusted}")
         assert await client.set("x", b"1")
         assert await client.get("x") == b"1"
         await client.aclose()
         assert await the_rpc_cache_keeps(f"rediss://quoteway:secret@{place}{trusted}")
         for url, text in wrong.items():
-            assert not await the_rpc_cache_keeps(url, tries=1)
-            client = shared_store(url)
+            assert not await the_rpc_cache_keeps(url, within_s=1.0)
+            client = store_client(url)
             with pytest.raises(FAILURES) as refusal:
                 await client.get("x")
             assert text in named(refusal.value)
@@ -99,18 +98,24 @@ async def test_tls_with_an_authority_a_client_certificate_and_a_password(tmp_pat
         await process.wait()
 
 
-async def the_rpc_cache_keeps(url, tries=50):
+async def the_rpc_cache_keeps(url, within_s=60.0):
     """Whether the store of the RPC cache keeps what it is given. It waits 0.1 s for an answer."""
-    now = [0.0]
     cache_store = pytest.importorskip("quoteway_rpc.cache_store")
-    store = cache_store.open_store(url, logging.getLogger("rpc"), lambda: now[0])
+    store = cache_store.open_store(url)
+    keys = [b"key %d" % number for number in range(20)]
     try:
-        for _ in range(tries):
-            now[0] += cache_store.REST_S + 1
-            store.put(b"key", b"{}")
-            await asyncio.wait(store._writes)
-            if await store.get(b"key") == b"{}":
-                return True
+        async with asyncio.timeout(within_s):
+            while True:
+                # A caller reads first, and writes what was missing.
+                found = [await store.get(key) for key in keys]
+                if found == [b"{}"] * len(keys):
+                    return True
+                for key in keys:
+                    store.put(key, b"{}")
+                if store._writes:
+                    await asyncio.wait(store._writes)
+                await asyncio.sleep(0.05)
+    except TimeoutError:
         return False
     finally:
         await store.close()
@@ -129,7 +134,7 @@ def patience(monkeypatch):
     """To begin TLS with each node takes a busy machine longer than requests wait."""
     for module in (cursors, held_amounts, plugin_rows):
         monkeypatch.setattr(module, "STORE_TIMEOUT_S", 30.0)
-    monkeypatch.setitem(shared_store.__kwdefaults__, "timeout_s", 30.0)
+    monkeypatch.setitem(store_client.__kwdefaults__, "timeout_s", 30.0)
 
 
 async def use_everything(url):
@@ -171,7 +176,7 @@ async def use_everything(url):
     await saved.close()
 
     servers = [
-        SharedServer(shared_store(url, timeout_s=30), "mine", [SECRET], timeout_s=30, wait_s=30)
+        SharedServer(store_client(url, timeout_s=30), "mine", [SECRET], timeout_s=30, wait_s=30)
         for _ in range(2)
     ]
     one, other = (SharedAnswersOf(server, "rpc") for server in servers)
@@ -193,6 +198,7 @@ async def test_everything_that_is_shared_works_over_a_cluster(tmp_path, cluster_
         url = f"redis://127.0.0.1:{cluster_ports[0]}/0?cluster=true"
         await use_everything(url)
         await heads_over(url)
+        assert await the_rpc_cache_keeps(url)
         await a_cluster_is_named_that_the_url_does_not_say(url.partition("?")[0])
         for asked, level in (
             (url, "ok"),
@@ -221,8 +227,9 @@ async def test_everything_that_is_shared_works_over_a_cluster_by_tls(tmp_path, u
         url = f"rediss://quoteway:secret@127.0.0.1:{ports[0]}/0?{options}"
         await use_everything(url)
         await heads_over(url)
+        assert await the_rpc_cache_keeps(url)
         for wrong in (url.replace("secret", "wrong"), url.replace("ca.pem", "other.pem")):
-            client = shared_store(wrong)
+            client = store_client(wrong)
             with pytest.raises(FAILURES):
                 await client.get("x")
             with contextlib.suppress(Exception):
@@ -251,7 +258,7 @@ async def heads_over(url):
 
 
 async def a_cluster_is_named_that_the_url_does_not_say(url):
-    client = shared_store(url)
+    client = store_client(url)
     with pytest.raises(FAILURES) as refusal:
         await asyncio.gather(*(client.get(f"key {number}") for number in range(20)))
     assert "add ?cluster=true" in named(refusal.value)
@@ -259,7 +266,7 @@ async def a_cluster_is_named_that_the_url_does_not_say(url):
 
 
 async def all_nodes_fail_and_come_back(url, servers, ports, folder):
-    server = SharedServer(shared_store(url), "mine", [SECRET], timeout_s=2, wait_s=0.1)
+    server = SharedServer(store_client(url), "mine", [SECRET], timeout_s=2, wait_s=0.1)
     answers = SharedAnswersOf(server, "rpc")
     await answers.get(b"key")
     for each in servers:
@@ -286,7 +293,7 @@ async def all_nodes_fail_and_come_back(url, servers, ports, folder):
 @pytest.mark.services
 async def test_one_server_is_no_cluster(tmp_path, unused_tcp_port):
     process = await server_at(unused_tcp_port, tmp_path)
-    client = shared_store(f"redis://127.0.0.1:{unused_tcp_port}/0?cluster=true")
+    client = store_client(f"redis://127.0.0.1:{unused_tcp_port}/0?cluster=true")
     with pytest.raises(FAILURES) as refusal:
         await client.get("x")
     assert "no cluster" in named(refusal.value)
@@ -300,10 +307,10 @@ async def test_one_server_is_no_cluster(tmp_path, unused_tcp_port):
 @pytest.fixture
 async def slow(tmp_path, unused_tcp_port, monkeypatch):
     """A proxy before a server, for the shared answers of two replicas, with a time limit of 0.5 s."""
-    monkeypatch.setattr("quoteway.host.store_rest.FIRST_REST_S", 0.2)
+    monkeypatch.setattr("quoteway.store_rest.FIRST_REST_S", 0.2)
     process = await server_at(unused_tcp_port, tmp_path)
     async with SlowProxy(unused_tcp_port) as proxy:
-        server = SharedServer(shared_store(proxy.url), "mine", [SECRET], timeout_s=0.5, wait_s=0.5)
+        server = SharedServer(store_client(proxy.url), "mine", [SECRET], timeout_s=0.5, wait_s=0.5)
         proxy.answers = SharedAnswersOf(server, "rpc")
         proxy.server = server
         yield proxy

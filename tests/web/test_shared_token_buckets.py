@@ -158,7 +158,7 @@ async def test_replicas_share_a_store(serve_app, make_config, store, refused):
 
 @pytest.mark.services
 async def test_a_store_that_comes_back_is_asked_again(store, server, monkeypatch, caplog):
-    monkeypatch.setattr("quoteway.host.store_rest.FIRST_REST_S", 0.05)
+    monkeypatch.setattr("quoteway.store_rest.FIRST_REST_S", 0.05)
     limiter = Limiter(LimitsConfig(catalog="2/hour", store=store))
     assert (await limiter.take("catalog", "caller")).startswith('"catalog";r=1;')
     await server.set("quoteway/bucket/catalog/caller", "no number")

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from quoteway.config.model import LimitsConfig
-from quoteway.host.shared_store import STORE_TIMEOUT_S
+from quoteway.shared_store import STORE_TIMEOUT_S
 from shared_server import SlowProxy, server_at
 
 pytestmark = pytest.mark.services

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from quoteway.errors import ConfigError
-from quoteway.host.shared_store import STORE_TIMEOUT_S, failures, named, shared_store
+from quoteway.shared_store import STORE_TIMEOUT_S, failures, named, store_client
 
 log = logging.getLogger("quoteway.engine.held_amounts")
 
@@ -155,7 +155,7 @@ class HeldAmounts:
 
     def __init__(self, url: str, deployment: str, longest_s: int) -> None:
         try:
-            self._client = shared_store(url, "policy.store")
+            self._client = store_client(url, "policy.store")
         except ImportError:
             raise ConfigError(
                 "policy.store names a Valkey or Redis server, and its client is not installed: "

@@ -17,9 +17,9 @@ from quoteway.config.model import Config
 from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.errors import ConfigError, UpstreamError
 from quoteway.host.shared_file import open_shared
-from quoteway.host.shared_store import STORE_TIMEOUT_S, failures, named, shared_store
 from quoteway.plugin_store import MOST_KEYS, Rows
 from quoteway.secrets import Secret
+from quoteway.shared_store import STORE_TIMEOUT_S, failures, named, store_client
 
 log = logging.getLogger("quoteway.host.plugin_rows")
 
@@ -172,7 +172,7 @@ class ValkeyRows:
     _KEYS = _NOW + " return redis.call('zrangebyscore', KEYS[1], '(' .. now, '+inf')"
 
     def __init__(self, url: str) -> None:
-        self._client = shared_store(url, "store.url")
+        self._client = store_client(url, "store.url")
         self._failures = _Failures("the server of store.url does not answer")
 
     @property

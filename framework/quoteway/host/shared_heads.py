@@ -28,9 +28,9 @@ import orjson
 from quoteway.errors import UpstreamError
 from quoteway.evm.answers import header_of
 from quoteway.host.shared_server import SharedServer, Unreachable
-from quoteway.host.shared_store import subscriber
 from quoteway.models import Header
 from quoteway.networks import Network
+from quoteway.shared_store import subscriber
 
 log = logging.getLogger("quoteway.host.shared_heads")
 

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Final, TypeVar
 from weakref import WeakKeyDictionary
 
-from quoteway.host.store_rest import StoreRest
+from quoteway.store_rest import StoreRest
 
 T = TypeVar("T")
 QUICK_PART: Final = 5

@@ -11,10 +11,10 @@ from quoteway.evm.head_sharing import HeadSharing, NoSharing
 from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_heads import SharedHeads
 from quoteway.host.shared_server import SharedServer
-from quoteway.host.shared_store import STORE_TIMEOUT_S, shared_store
 from quoteway.networks import Network
 from quoteway.secrets import Secret
 from quoteway.shared_answers import SharedAnswers
+from quoteway.shared_store import STORE_TIMEOUT_S, store_client
 
 
 class SharedTier:
@@ -62,7 +62,7 @@ def open_tier(config: Config) -> SharedTier:
         return SharedTier(None)
     shared = config.shared
     try:
-        client = shared_store(url, "shared.url", timeout_s=max(shared.timeout_s, STORE_TIMEOUT_S))
+        client = store_client(url, "shared.url", timeout_s=max(shared.timeout_s, STORE_TIMEOUT_S))
     except ImportError:
         raise ConfigError(
             "shared.url names a Valkey or Redis server, and its client is not installed: "

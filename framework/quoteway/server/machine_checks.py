@@ -15,11 +15,11 @@ from typing import Final
 from quoteway.config.keys import NamedKey
 from quoteway.config.model import Config
 from quoteway.errors import ConfigError, UpstreamError
-from quoteway.host.shared_store import STORE_TIMEOUT_S, failures, named, options_of, shared_store
 from quoteway.plugin_store import Rows
 from quoteway.secrets import Secret
 from quoteway.server.endpoint_checks import Node
 from quoteway.server.findings import Finding
+from quoteway.shared_store import STORE_TIMEOUT_S, failures, named, options_of, store_client
 
 EXPIRES_SOON_S: Final = 14 * 86_400.0
 AHEAD_S: Final = 2.0
@@ -128,7 +128,7 @@ async def _server(name: str, store: Secret | str, otherwise: str) -> list[Findin
     url = store.reveal() if isinstance(store, Secret) else store
     if "://" not in url or url.startswith("memory"):
         return []
-    client = shared_store(url, name)
+    client = store_client(url, name)
     is_cluster, began = False, time.perf_counter()
     try:
         async with asyncio.timeout(2 * STORE_TIMEOUT_S):

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import shutil
 from collections import Counter
 
@@ -19,7 +18,6 @@ from quoteway_rpc.settings import RpcSettings
 NETWORK = Network("ethereum", 1, "Ethereum")
 H, T = "0x" + "cd" * 32, "0x" + "12" * 32
 BLOCK = {"hash": H, "number": "0x5"}
-log = logging.getLogger("rpc")
 
 
 class Client:
@@ -42,6 +40,10 @@ class Client:
             await self.failure()
         self.values[key] = value
 
+    async def ping(self):
+        if self.failure is not None:
+            await self.failure()
+
     async def aclose(self):
         pass
 
@@ -50,7 +52,7 @@ class Replica:
     def __init__(self, client, clock=lambda: 0.0, results=()):
         self.sent, self.counts = [], Counter()
         self.results = {"eth_getBlockByHash": BLOCK, **dict(results)}
-        self.store = Store(client, log, clock) if not isinstance(client, Store) else client
+        self.store = Store(client) if not isinstance(client, Store) else client
         self.cache = Cache(
             self.send,
             capacity_bytes=1 << 20,
@@ -178,21 +180,24 @@ async def hanging():
 
 
 @pytest.mark.parametrize("failure", [refused, hanging])
-async def test_a_store_that_fails_is_left_alone_and_logged_once(failure, caplog):
-    now = [0.0]
+async def test_a_store_that_fails_is_left_alone_until_it_answers(failure, caplog, monkeypatch):
+    monkeypatch.setattr("quoteway.store_rest.FIRST_REST_S", 0.05)
     client = Client()
     client.failure = failure
-    one = Replica(client, lambda: now[0])
-    for at in (0.0, 5.0, 11.0, 22.0):
-        now[0] = at
-        for number in range(5):
-            assert await one.ask("eth_getBlockByHash", f"0x{number:064x}") == BLOCK
-    assert client.asked == 3, "once in ten seconds"
-    assert len(caplog.records) == 1
-    assert "canary" not in caplog.text
-    client.failure, now[0] = None, 40.0
+    one = Replica(client)
+    for number in range(20):
+        assert await one.ask("eth_getBlockByHash", f"0x{number:064x}") == BLOCK
+    assert client.asked == 1, "it is asked again in the background alone"
+    client.failure = None
+    async with asyncio.timeout(60):
+        while one.store.rest.rests:
+            await asyncio.sleep(0.01)
     assert await one.ask() == BLOCK
-    assert "works again" in caplog.text
+    assert client.asked == 2
+    assert [record.levelname for record in caplog.records] == ["ERROR", "WARNING"]
+    assert "canary" not in caplog.text
+    assert "answers again" in caplog.text
+    await one.store.close()
 
 
 def test_an_invalid_url_is_refused_without_being_shown(monkeypatch):
@@ -201,7 +206,7 @@ def test_an_invalid_url_is_refused_without_being_shown(monkeypatch):
     assert "expected a valkey:// or redis:// URL" in str(errors)
     assert "canary" not in str(errors)
     with pytest.raises(ConfigError) as refusal:
-        open_store("redis://:canary@host:port", log, lambda: 0.0)
+        open_store("redis://:canary@host?canary=1")
     assert "canary" not in str(refusal.value)
 
 
@@ -213,8 +218,7 @@ async def test_replicas_share_a_server(tmp_path, unused_tcp_port):
     process = await asyncio.create_subprocess_exec(
         server, "--port", port, "--dir", str(tmp_path), "--save", "", stdout=asyncio.subprocess.DEVNULL
     )
-    now = [0.0]
-    stores = [open_store(f"redis://127.0.0.1:{port}/0", log, lambda: now[0]) for _ in range(2)]
+    stores = [open_store(f"redis://127.0.0.1:{port}/0") for _ in range(2)]
     try:
         async with asyncio.timeout(60):
             while True:
@@ -223,13 +227,13 @@ async def test_replicas_share_a_server(tmp_path, unused_tcp_port):
                     writer.close()
                     break
                 await asyncio.sleep(0.05)
-        one, other = (Replica(store, lambda: now[0]) for store in stores)
+        one, other = (Replica(store) for store in stores)
         async with asyncio.timeout(60):
             while not other.counts["cache_store_hits"]:  # a busy machine may be slower than the store's limit
-                now[0] += 11.0
                 for replica in (one, other):
                     replica.cache.entries.clear()
                     assert await replica.ask() == BLOCK
+                await asyncio.sleep(0.05)
         process.terminate()
         await process.wait()
         other.cache.entries.clear()

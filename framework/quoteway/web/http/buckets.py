@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from quoteway.errors import ConfigError
-from quoteway.host.shared_store import shared_store
 from quoteway.secrets import Secret
+from quoteway.shared_store import store_client
 
 _WINDOWS_S: Final = {"second": 1, "minute": 60, "hour": 3_600}
 _ROUNDING: Final = 1e-3
@@ -161,7 +161,7 @@ class SharedBuckets:
     """
 
     def __init__(self, url: str, prefix: str = "quoteway") -> None:
-        self._client = shared_store(url, "limits.store")
+        self._client = store_client(url, "limits.store")
         self._id = secrets.token_hex(12)
         self._present_key = f"{prefix}/counting"
         self._present_at = float("-inf")

@@ -16,8 +16,8 @@ from multidict import MultiMapping
 
 from quoteway.config.limits import LimitsConfig, TierConfig
 from quoteway.errors import RateLimited
-from quoteway.host.shared_store import STORE_TIMEOUT_S
-from quoteway.host.store_rest import StoreRest
+from quoteway.shared_store import STORE_TIMEOUT_S
+from quoteway.store_rest import StoreRest
 from quoteway.web.http.buckets import Bound, Buckets, SharedBuckets, Spent, open_store
 
 _COUNTED = dict.fromkeys(("quotes", "catalog", "rpc"), "requests")

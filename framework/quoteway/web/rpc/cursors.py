@@ -19,8 +19,8 @@ from typing import Any, Final, Protocol
 from quoteway.config.model import Config
 from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.host.shared_file import open_shared
-from quoteway.host.shared_store import STORE_TIMEOUT_S, named, shared_store
 from quoteway.secrets import Secret
+from quoteway.shared_store import STORE_TIMEOUT_S, named, store_client
 
 log = logging.getLogger("quoteway.web.rpc")
 
@@ -161,7 +161,7 @@ class ValkeyCursors:
     """
 
     def __init__(self, url: str, prefix: str) -> None:
-        self._client = shared_store(url, "limits.store")
+        self._client = store_client(url, "limits.store")
         self._prefix = f"{prefix}/filter/"
 
     async def load(self, key: str) -> Row | None:

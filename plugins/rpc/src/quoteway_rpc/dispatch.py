@@ -133,7 +133,7 @@ class Dispatcher(RpcUpstream):
             clock=self._clock,
             count=context.count,
             heads=self.known_heads,
-            store=None if store is None else open_store(store.reveal(), context.log, self._clock),
+            store=None if store is None else open_store(store.reveal()),
             shared=None if context.shared is None else SharedReads(context.shared, context.count),
         )
 

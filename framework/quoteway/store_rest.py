@@ -8,9 +8,9 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
-from quoteway.host.shared_store import named
+from quoteway.shared_store import named
 
-log = logging.getLogger("quoteway.host.store_rest")
+log = logging.getLogger("quoteway.store_rest")
 
 FIRST_REST_S: Final = 1.0
 LONGEST_REST_S: Final = 10.0

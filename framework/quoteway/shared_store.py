@@ -29,7 +29,7 @@ _HINTS: Final = {
 }
 
 
-def shared_store(url: str, name: str = "the URL of a store", *, timeout_s: float = STORE_TIMEOUT_S) -> Any:
+def store_client(url: str, name: str = "the URL of a store", *, timeout_s: float = STORE_TIMEOUT_S) -> Any:
     """Returns a client that connects at its first command, and waits ``timeout_s`` for each answer.
 
     ``name`` is the setting that has the URL.
@@ -42,7 +42,7 @@ def shared_store(url: str, name: str = "the URL of a store", *, timeout_s: float
     given = _arguments(url, options, name, timeout_s)
     if not options.get("cluster"):
         return Valkey(**given)
-    from quoteway.host.shared_cluster import ClusterStore
+    from quoteway.shared_cluster import ClusterStore
 
     return ClusterStore(given)
 
