@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from valkey.asyncio import Valkey
+from valkey.asyncio import ConnectionPool, Valkey
 from valkey.asyncio.cluster import ClusterNode, ValkeyCluster
+
+_OF_CONNECTIONS = frozenset(["connection_class", "tls_files"])
 
 
 class ClusterStore(ValkeyCluster):
@@ -17,10 +19,15 @@ class ClusterStore(ValkeyCluster):
     """
 
     def __init__(self, arguments: Mapping[str, Any]) -> None:
-        self._arguments = {name: value for name, value in arguments.items() if name != "db"}
+        self._arguments = arguments
+        known = {name: value for name, value in arguments.items() if name not in _OF_CONNECTIONS}
         super().__init__(
-            **self._arguments, cluster_error_retry_attempts=1, connection_error_retry_attempts=0, retry=None
+            **known, cluster_error_retry_attempts=1, connection_error_retry_attempts=0, retry=None
         )
+        # It has no argument for the class of its connections, and has made its first node already.
+        of_connections = arguments.keys() & _OF_CONNECTIONS
+        self.connection_kwargs.update({name: arguments[name] for name in of_connections})
+        self.nodes_manager.startup_nodes.clear()
 
     async def initialize(self) -> ClusterStore:
         """Finds the nodes of the cluster, where they are not known."""
@@ -36,4 +43,4 @@ class ClusterStore(ValkeyCluster):
         """Returns a client of one node. ``ValkeyCluster`` has no subscriptions."""
         node = self.get_random_node() if self.nodes_manager.nodes_cache else None
         place = {} if node is None else {"host": node.host, "port": node.port}
-        return Valkey(**{**self._arguments, **place})
+        return Valkey.from_pool(ConnectionPool(**{**self._arguments, **place}))

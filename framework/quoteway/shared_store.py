@@ -7,12 +7,14 @@ against the certificates of the machine, or those in ``ssl_ca_certs``, and its n
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from quoteway.errors import ConfigError
+
+if TYPE_CHECKING:
+    from quoteway.shared_tls import TlsFiles
 
 STORE_TIMEOUT_S: Final = 1.0
 """How long a request waits for it. Shorter, and a busy moment would count as a failure."""
@@ -36,15 +38,15 @@ def store_client(url: str, name: str = "the URL of a store", *, timeout_s: float
 
     Raises ``ImportError`` without its package, and ``ConfigError`` for options or files that cannot be used.
     """
-    from valkey.asyncio import Valkey
+    from valkey.asyncio import ConnectionPool, Valkey
 
     options = options_of(url, name)
-    given = _arguments(url, options, name, timeout_s)
+    arguments = _arguments(url, options, name, timeout_s)
     if not options.get("cluster"):
-        return Valkey(**given)
+        return Valkey.from_pool(ConnectionPool(**arguments))
     from quoteway.shared_cluster import ClusterStore
 
-    return ClusterStore(given)
+    return ClusterStore(arguments)
 
 
 def options_of(url: str, name: str = "the URL of a store") -> Mapping[str, str]:
@@ -111,10 +113,7 @@ def _arguments(url: str, options: Mapping[str, str], name: str, timeout_s: float
         "socket_connect_timeout": timeout_s,
     }
     if parts.scheme in _TLS:
-        files = {option: options[option] for option in _FILES if option in options}
-        _check(files, name)
-        # The client's own default compares no host names.
-        given |= {"ssl": True, "ssl_cert_reqs": "required", "ssl_check_hostname": True, **files}
+        given |= _tls_arguments({option: options[option] for option in _FILES if option in options}, name)
     return given
 
 
@@ -127,20 +126,21 @@ def _database(path: str, name: str) -> int:
     return int(text)
 
 
-def _check(files: Mapping[str, str], name: str) -> None:
+def _tls_arguments(files: Mapping[str, str], name: str) -> dict[str, Any]:
     """Raises ``ConfigError`` for files that cannot be used: now, and not at the first command."""
-    context = ssl.create_default_context()
-    try:
-        if "ssl_ca_certs" in files:
-            context.load_verify_locations(cafile=files["ssl_ca_certs"])
-    except (OSError, ValueError) as error:
-        raise ConfigError(_unusable(name, "ssl_ca_certs", error)) from None
-    try:
-        if "ssl_certfile" in files:
-            context.load_cert_chain(files["ssl_certfile"], files.get("ssl_keyfile"))
-    except (OSError, ValueError) as error:
-        raise ConfigError(_unusable(name, "ssl_certfile and ssl_keyfile", error)) from None
+    from quoteway.shared_tls import TlsConnection, TlsFiles
+
+    authority = {option: path for option, path in files.items() if option == "ssl_ca_certs"}
+    if authority:
+        _check(TlsFiles(authority), name, "ssl_ca_certs")
+    tls_files = TlsFiles(files)
+    _check(tls_files, name, "ssl_certfile and ssl_keyfile")
+    return {"connection_class": TlsConnection, "tls_files": tls_files}
 
 
-def _unusable(name: str, what: str, error: Exception) -> str:
-    return f"{name}: {what} cannot be used ({type(error).__name__}): expected PEM files of this machine"
+def _check(files: TlsFiles, name: str, what: str) -> None:
+    try:
+        files.get()
+    except (OSError, ValueError) as error:
+        text = f"{name}: {what} cannot be used ({type(error).__name__}): expected PEM files of this machine"
+        raise ConfigError(text) from None

@@ -2,6 +2,9 @@
 
 import asyncio
 import contextlib
+import os
+import pathlib
+import ssl
 import time
 
 import pytest
@@ -15,6 +18,7 @@ from quoteway.host.shared_answers import SharedAnswersOf
 from quoteway.host.shared_server import SharedServer
 from quoteway.server import machine_checks
 from quoteway.shared_store import named, options_of, store_client
+from quoteway.shared_tls import TlsFiles
 from quoteway.web.http.buckets import Bound, SharedBuckets
 from quoteway.web.rpc import cursors
 from quoteway.web.rpc.cursors import ValkeyCursors
@@ -54,14 +58,40 @@ def test_options_of_a_url():
     assert options_of("redis://host?cluster=true") == {"cluster": "true"}
     client = store_client("rediss://quoteway:p%40ss@host:7000/2")
     given = client.connection_pool.connection_kwargs
-    assert given["ssl_check_hostname"] is True
-    assert given["ssl_cert_reqs"] == "required"
+    context = given["tls_files"].get()
+    assert context.check_hostname
+    assert context.verify_mode is ssl.CERT_REQUIRED
     assert (given["host"], given["port"], given["db"]) == ("host", 7000, 2)
     assert (given["username"], given["password"]) == ("quoteway", "p@ss")
-    assert "ssl_check_hostname" not in store_client("redis://host").connection_pool.connection_kwargs
+    assert "tls_files" not in store_client("redis://host").connection_pool.connection_kwargs
 
 
 # --- TLS ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.services
+def test_connections_share_one_context_until_a_file_changes(tmp_path):
+    files = certificates(tmp_path)
+    paths = {"ssl_ca_certs": files["ca.pem"], "ssl_certfile": files["client.pem"]}
+    tls = TlsFiles({**paths, "ssl_keyfile": files["client.key"]})
+    first = tls.get()
+    assert tls.get() is first
+    assert len(first.get_ca_certs()) == 1, "authorities of the machine are not believed beside one's own"
+    before = pathlib.Path(files["ca.pem"]).read_bytes()
+    pathlib.Path(files["ca.pem"]).write_bytes(b"half a file")
+    assert tls.get() is first, "connections go on with the old files"
+    pathlib.Path(files["ca.pem"]).unlink()
+    assert tls.get() is first
+    pathlib.Path(files["ca.pem"]).write_bytes(before)
+    os.utime(files["ca.pem"], ns=(1, 1))
+    assert tls.get() is not first
+    with pytest.raises(OSError, match="No such file"):
+        TlsFiles({"ssl_ca_certs": str(tmp_path / "none.pem")}).get()
+
+
+def in_one_file(files, path):
+    path.write_text("".join(pathlib.Path(files[f"client.{part}"]).read_text() for part in ("pem", "key")))
+    return path
 
 
 @pytest.mark.services
@@ -71,6 +101,7 @@ async def test_tls_with_an_authority_a_client_certificate_and_a_password(tmp_pat
     of_client = f"&ssl_certfile={files['client.pem']}&ssl_keyfile={files['client.key']}"
     trusted = f"?ssl_ca_certs={files['ca.pem']}{of_client}"
     place = f"localhost:{unused_tcp_port}/0"
+    both = in_one_file(files, tmp_path / "both.pem")
     wrong = {
         # The certificate is of localhost.
         f"rediss://quoteway:secret@127.0.0.1:{unused_tcp_port}/0{trusted}": "host name",
@@ -80,10 +111,12 @@ async def test_tls_with_an_authority_a_client_certificate_and_a_password(tmp_pat
         f"redis://quoteway:secret@{place}": "Error",
     }
     try:
-        client = store_client(f"rediss://quoteway:secret@{place}{trusted}")
-        assert await client.set("x", b"1")
-        assert await client.get("x") == b"1"
-        await client.aclose()
+        one_file = f"?ssl_ca_certs={files['ca.pem']}&ssl_certfile={both}"
+        for options in (trusted, one_file):
+            client = store_client(f"rediss://quoteway:secret@{place}{options}")
+            assert await client.set("x", b"1")
+            assert await client.get("x") == b"1"
+            await client.aclose()
         assert await the_rpc_cache_keeps(f"rediss://quoteway:secret@{place}{trusted}")
         for url, text in wrong.items():
             assert not await the_rpc_cache_keeps(url, within_s=1.0)
