@@ -7,7 +7,10 @@ import logging
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from quoteway import UpstreamError
+
 from quoteway_indexer.computing import Computation, Frontier
+from quoteway_indexer.store import StoreError
 
 _RETRY_S: Final = 5.0
 
@@ -74,6 +77,9 @@ class ComputingLoop:
         for computation in self._computations:
             try:
                 await computation.advance(frontier)
+            except (StoreError, UpstreamError) as error:  # of the database, or of a node
+                self._log.error("%s is tried again soon: %s", type(computation).__name__, error)
+                is_well = False
             except Exception:  # isolation border: one computation must not end the index
                 self._log.exception("%s failed", type(computation).__name__)
                 is_well = False
