@@ -319,6 +319,37 @@ async def test_a_reorganisation_that_one_node_alone_can_tell_is_followed(gateway
         assert rpc.seen.served.hash == fork.hash(99)
 
 
+@pytest.mark.parametrize("numbers", [(99,), (98, 99), (96, 99), (95, 99, 97, 96), (97, 95, 99)])
+async def test_blocks_beside_replaced_ones_are_served_where_one_node_alone_can_tell(gateway_of, numbers):
+    """What is above or below a block that is known no more is compared with its neighbours alone."""
+    async with FakeNode() as one, FakeNode() as two, FakeNode() as three:
+        rpc = await _three_that_know_the_chain(gateway_of, one, two, three)
+        fork = ChainModel(101, branch="b", fork_at=96)
+        one.behaviour, two.behaviour, three.behaviour = Node(fork), FAULTS["reset"], FAULTS["429"]
+        assert await rpc.read("eth_getBlockByNumber", "latest", False) == fork.block(100)
+        for number in numbers:
+            assert await rpc.read("eth_getBlockByNumber", hex(number), False) == fork.block(number)
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_getLogs", [{"fromBlock": hex(97), "toBlock": hex(97)}]),
+        ("eth_getTransactionReceipt", [MAIN.transaction(97)]),
+        ("eth_getBlockByNumber", [hex(97), False]),
+    ],
+)
+async def test_what_is_of_a_block_below_a_replaced_one_is_served_where_one_node_alone_can_tell(
+    gateway_of, method, params
+):
+    async with FakeNode() as one, FakeNode() as two, FakeNode() as three:
+        rpc = await _three_that_know_the_chain(gateway_of, one, two, three)
+        del rpc.seen._chain[97]  # as after reads that skipped it
+        fork = ChainModel(101, branch="b", fork_at=96)
+        one.behaviour, two.behaviour, three.behaviour = Node(fork), FAULTS["reset"], FAULTS["429"]
+        assert await rpc.read(method, *params) == fork.answer(method, params)
+
+
 async def test_a_branch_of_one_node_is_not_believed_while_the_others_answer(gateway_of):
     async with FakeNode() as one, FakeNode() as two, FakeNode() as three:
         rpc = await _three_that_know_the_chain(gateway_of, one, two, three)

@@ -27,7 +27,7 @@ _LOGS_A_TURN = 500
 class Doubt:
     """``kind`` is a word for the log. Another upstream confirms the answer by one with the same ``mark``.
 
-    That of a conflict begins with the number of the block.
+    That of a conflict begins with the number of the known block that is contradicted.
     """
 
     kind: str
@@ -91,9 +91,12 @@ async def _block_by_number(answer: Answer) -> Doubt | None:
     known, below, above = (heads.header_at(n) for n in (number, number - 1, number + 1))
     if known is not None:
         return Doubt(CONFLICT, (number, block_hash)) if known.block.hash != block_hash else None
-    parts = above is not None and above.parent is not None and above.parent != block_hash
-    parts = parts or (below is not None and header.parent is not None and below.block.hash != header.parent)
-    return Doubt(CONFLICT, (number, block_hash)) if parts else None
+    # It is not known itself: what it contradicts is its neighbour, and that is to be looked at.
+    if above is not None and above.parent is not None and above.parent != block_hash:
+        return Doubt(CONFLICT, (number + 1, block_hash))
+    if below is not None and header.parent is not None and below.block.hash != header.parent:
+        return Doubt(CONFLICT, (number - 1, block_hash))
+    return None
 
 
 async def _block_by_hash(answer: Answer) -> Doubt | None:
@@ -173,7 +176,7 @@ async def _logs(answer: Answer) -> Doubt | None:
             raise Unusable("wrong_logs")
     for number, its_hash in hashes.items():
         if answer.heads.hash_at(number) not in (None, its_hash):
-            return Doubt(CONFLICT, (number, tuple(hashes.items())))
+            return Doubt(CONFLICT, (_telling(answer.heads, number), tuple(hashes.items())))
     if not logs and (block_hash is not None or (isinstance(first, int) and first == last)):
         return await _empty(answer, block_hash or first, addresses, topics)
     return None
@@ -252,7 +255,12 @@ def _in_chain(answer: Answer, found: Mapping[str, Any]) -> Doubt | None:
     """Doubts what is said to be of a block that is not in the chain served."""
     number, block_hash = _quantity(found.get("blockNumber")), found.get("blockHash")
     parts = answer.heads.hash_at(number) not in (None, block_hash)
-    return Doubt(CONFLICT, (number, block_hash)) if parts else None
+    return Doubt(CONFLICT, (_telling(answer.heads, number), block_hash)) if parts else None
+
+
+def _telling(heads: NetworkHeads, number: int) -> int:
+    """Returns the number of the known block that tells the hash at ``number``: itself, or the one above."""
+    return number if heads.header_at(number) is not None else number + 1
 
 
 def _logs_of(receipt: Mapping[str, Any]) -> None:
