@@ -6,6 +6,7 @@ import sqlite3
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from aiohttp import web
@@ -16,6 +17,7 @@ from quoteway.config.model import Config
 from quoteway.engine.gateway import Gateway
 from quoteway.evm.abi import encode_call
 from quoteway.models import NATIVE
+from quoteway.server import plugin_checks
 from quoteway.server.plugin_commands import PluginCommandRunner
 from quoteway.testing.conformance import RpcConformance
 from quoteway.testing.conformance.listing import check_pool
@@ -249,7 +251,7 @@ def test_slow_calls_are_logged_and_quick_ones_are_not(caplog):
     ]
 
 
-# --- kept_series: quoteway_metrics_providers, quoteway_lifespan --------------------------------------------
+# --- kept_series: quoteway_metrics_providers, quoteway_lifespan, quoteway_doctor_checks ---------------------
 
 HOUR = 3_600
 FIRST = 1_700_006_400  # the beginning of an hour
@@ -300,6 +302,26 @@ async def test_a_file_that_is_missing_is_named_to_the_operator(kept_series, fake
     (entry,) = (each for each in api.gateway.registry.plugins if each.name == "kept-series")
     assert entry.reason == "startup_failed"
     assert "missing.db cannot be opened" in entry.detail
+
+
+async def test_the_doctor_counts_the_points_of_the_file(tmp_path):
+    import kept_series
+
+    def check(path):
+        (found,) = kept_series.quoteway_doctor_checks(SimpleNamespace(settings={"path": str(path)}))
+        return plugin_checks.asked("plugin.kept-series.path", found)
+
+    path = tmp_path / "a b?%23.db"
+    missing = await check(path)
+    assert f"{path} cannot be opened" in missing.text
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("CREATE TABLE points (resource, metric, unit, at, value)")
+    assert "no such table: point. Until it can be used, providers of pools" in (await check(path)).text
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        database.execute("ALTER TABLE points RENAME TO point")
+        database.execute("INSERT INTO point VALUES ('31337:pool', 'tvl', 'usd', 0, 1.0)")
+    found = await check(path)
+    assert (found.mark, found.text) == ("ok", "1 points")
 
 
 # --- pair_pools: quoteway_pool_providers, quoteway_event_sources -------------------------------------------

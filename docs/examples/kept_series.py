@@ -7,11 +7,12 @@ path = "/var/lib/quoteway/series.db"
 import asyncio
 import sqlite3
 from contextlib import asynccontextmanager, closing
+from functools import partial
 from pathlib import Path
 
 import quoteway
 from marshmallow import Schema, fields
-from quoteway import ConfigError, MetricsProvider, Series, UpstreamError
+from quoteway import ConfigError, DoctorCheck, MetricsProvider, Series, UpstreamError
 
 SECONDS = {"1h": 3_600, "1d": 86_400, "1w": 604_800}
 
@@ -47,13 +48,26 @@ class KeptSeries(MetricsProvider):
         return self.context.state["database"].execute(f"{sql} ORDER BY at", asked).fetchall()
 
 
-@asynccontextmanager
-async def opened(context, path):
+def connected(context):
+    path = Path(context.settings["path"]).absolute()
     try:
-        database = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
+        return sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, check_same_thread=False)
     except sqlite3.Error as error:
         raise ConfigError(f"plugin.kept-series.path: {path} cannot be opened: {error}") from None
-    with closing(database):
+
+
+def count_rows(context):
+    with closing(connected(context)) as database:
+        try:
+            ((rows,),) = database.execute("SELECT count(*) FROM point")
+        except sqlite3.Error as error:
+            raise ConfigError(f"the file has no usable table of points: {error}") from None
+    return f"{rows:,} points"
+
+
+@asynccontextmanager
+async def opened(context):
+    with closing(connected(context)) as database:
         context.state["database"] = database
         yield
 
@@ -65,7 +79,13 @@ def quoteway_settings():
 
 @quoteway.hookimpl
 def quoteway_lifespan(context):
-    return opened(context, Path(context.settings["path"]).absolute())
+    return opened(context)
+
+
+@quoteway.hookimpl
+def quoteway_doctor_checks(context):
+    ask = partial(asyncio.to_thread, count_rows, context)
+    return [DoctorCheck("path", ask, "providers of pools and vaults answer alone")]
 
 
 @quoteway.hookimpl

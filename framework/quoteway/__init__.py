@@ -43,6 +43,7 @@ from quoteway.models import ContractDescription as ContractDescription
 from quoteway.models import DeployedAt as DeployedAt
 from quoteway.models import DeploymentTerms as DeploymentTerms
 from quoteway.models import DeployRequest as DeployRequest
+from quoteway.models import DoctorCheck as DoctorCheck
 from quoteway.models import EventRule as EventRule
 from quoteway.models import EventSource as EventSource
 from quoteway.models import Fee as Fee
@@ -145,6 +146,7 @@ from quoteway.secrets import check_api_url as check_api_url
 from quoteway.secrets import check_header_secret as check_header_secret
 from quoteway.shared_answers import SharedAnswers as SharedAnswers
 from quoteway.shared_documents import SharedDocument as SharedDocument
+from quoteway.shared_store import ask_store as ask_store
 from quoteway.shared_store import store_client as store_client
 from quoteway.spans import span as span
 from quoteway.store_rest import StoreRest as StoreRest

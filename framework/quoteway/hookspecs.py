@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from quoteway import providers
     from quoteway.context import Context
     from quoteway.metrics_provider import MetricsProvider
-    from quoteway.models import ContractDescription, EventSource, Site
+    from quoteway.models import ContractDescription, DoctorCheck, EventSource, Site
     from quoteway.networks import Network
     from quoteway.screener import Screener
 
@@ -176,6 +176,15 @@ def quoteway_site(context: Context) -> Site:  # type: ignore[empty-body]
     text/html``), all its files are below ``/site/``: nothing of it can shadow the API. The core sends them
     with a policy under which scripts, styles, images and requests of the page are of its own origin alone.
     Links in the folder are not followed. Not asked of a plugin in a process of its own.
+    """
+
+
+@hookspec
+def quoteway_doctor_checks(context: Context) -> Iterable[DoctorCheck]:  # type: ignore[empty-body]
+    """Returns what ``quoteway doctor`` asks for the plugin: databases and stores that its section names.
+
+    Called by that command alone, without a running server: lifespans are not entered. Nodes are asked by the
+    core. Not asked of a plugin in a process of its own.
     """
 
 

@@ -7,11 +7,14 @@ against the certificates of the machine, or those in ``ssl_ca_certs``, and its n
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from quoteway.errors import ConfigError
+from quoteway.errors import ConfigError, UpstreamError
 
 if TYPE_CHECKING:
     from quoteway.shared_tls import TlsFiles
@@ -21,7 +24,8 @@ STORE_TIMEOUT_S: Final = 1.0
 OPTIONS: Final = ("cluster", "ssl_ca_certs", "ssl_certfile", "ssl_keyfile")
 _FILES: Final = OPTIONS[1:]
 _TLS: Final = ("rediss", "valkeys")
-_IS_CLUSTER: Final = "it is a cluster: add ?cluster=true to its URL"
+_ADD_CLUSTER: Final = "add ?cluster=true to its URL"
+_IS_CLUSTER: Final = f"it is a cluster: {_ADD_CLUSTER}"
 _OF_CLUSTERS: Final = ("MOVED ", "ASK ", "CROSSSLOT ", "CLUSTERDOWN ")
 _HINTS: Final = {
     "ValkeyClusterException": "no node of the cluster answers, it is incomplete, or it is no cluster",
@@ -47,6 +51,29 @@ def store_client(url: str, name: str = "the URL of a store", *, timeout_s: float
     from quoteway.shared_cluster import ClusterStore
 
     return ClusterStore(arguments)
+
+
+async def ask_store(url: str, name: str = "the URL of a store") -> str:
+    """Asks a server whether it can be used, and returns a sentence. ``name`` is the setting that has the URL.
+
+    Raises ``UpstreamError`` with what is wrong, and what ``store_client`` raises.
+    """
+    client = store_client(url, name)
+    is_cluster, began = False, time.perf_counter()
+    try:
+        async with asyncio.timeout(2 * STORE_TIMEOUT_S):
+            await client.get("quoteway/look")
+            took_ms = 1_000 * (time.perf_counter() - began)
+            if "cluster" not in options_of(url):
+                with contextlib.suppress(*failures()):  # its user may not ask that
+                    is_cluster = bool((await client.info("cluster")).get("cluster_enabled"))
+    except failures() as error:
+        raise UpstreamError(f"no answer: {named(error)}") from None
+    finally:
+        await client.aclose()
+    if is_cluster:
+        raise UpstreamError(f"the server is a node of a cluster: {_ADD_CLUSTER}")
+    return f"answers in {took_ms:.0f} ms"
 
 
 def options_of(url: str, name: str = "the URL of a store") -> Mapping[str, str]:

@@ -19,6 +19,7 @@ from quoteway.host.registry import CAPABILITY_HOOKS
 from quoteway.host.states import NotEnabled, State
 from quoteway.models import NATIVE, Capability, SwapRequest, Token
 from quoteway.networks import Network
+from quoteway.server import plugin_checks
 from quoteway.testing.fakes import FAKE_CALLS, FakePlugin, FixedRateSwap, MemoryRpc
 
 ROOT = pathlib.Path(__file__).parents[2]
@@ -128,6 +129,7 @@ async def test_every_hook_is_called_and_its_answer_used(make_gateway):
     assert plugin.calls.index("quoteway_rpc_upstreams") < plugin.calls.index("quoteway_swap_providers")
     assert [a for _, a in gateway.registry.plugins.ask("quoteway_routes")] == [["a route"]]
     assert [a for _, a in gateway.registry.plugins.ask("quoteway_site")] == [quoteway.Site(ROOT)]
+    assert await plugin_checks.checks(gateway.registry.plugins) == []
     assert [a for _, a in gateway.registry.plugins.ask("quoteway_commands")] == [["a command"]]
     request = SwapRequest(7, 7, Token(7, NATIVE, 18), Token(7, "0x" + "1" * 40, 6), 10**18, USER, USER, 50)
     answer = await gateway.quoting.quote(Capability.SWAP, request)

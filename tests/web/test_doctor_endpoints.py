@@ -163,3 +163,32 @@ async def test_a_policy_is_told_and_one_that_cannot_be_used_is_a_failure(tmp_pat
     policy.write_text('[[rules]]\nname = "treasury"\nnetworks = ["nowhere"]\n')
     (found,) = [finding for finding in await examine(path) if finding.mark == "fail"]
     assert "rule 'treasury': network 'nowhere' is unknown" in found.text
+
+
+async def test_databases_and_stores_of_plugins_are_asked(tmp_path, monkeypatch, caplog, unused_tcp_port):
+    pytest.importorskip("quoteway_indexer", reason="needs the quoteway-indexer distribution")
+    caplog.set_level("CRITICAL", "quoteway")
+    monkeypatch.setenv("SIGN", "4f1c9a07e2d85b36c0a7914ed3f8625b")
+    monkeypatch.setenv("DATABASE", f"postgresql://index:{CANARY}@127.0.0.1:{unused_tcp_port}/index")
+    monkeypatch.setenv("STORE", f"redis://:{CANARY}@127.0.0.1:{unused_tcp_port}")
+    path = tmp_path / "quoteway.toml"
+    path.write_text(
+        '[quotes]\nkeys = [{id = "k", secret = {env = "SIGN"}}]\n[plugins]\nload = ["rpc", "indexer"]\n'
+        '[plugin.rpc]\ncache_store = {env = "STORE"}\n'
+        '[plugin.indexer]\nenabled = true\nstore = "postgres"\nurl = {env = "DATABASE"}\n'
+    )
+    findings = await examine(path)
+    assert CANARY not in repr(findings)
+    asked = {f.subject: (f.mark, f.text) for f in findings if f.subject.startswith("plugin.")}
+    assert asked == {
+        "plugin.rpc.cache_store": (
+            "fail",
+            "no answer: ConnectionError. Until it can be used, replicas do not share what they answer "
+            "clients",
+        ),
+        "plugin.indexer.url": (
+            "fail",
+            "PostgreSQL cannot be reached: ConnectionRefusedError. Until it can be used, the index is "
+            "neither written nor read",
+        ),
+    }

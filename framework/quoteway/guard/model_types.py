@@ -80,6 +80,8 @@ def _check(kind: Any, name: str) -> Check:
         return _one_of([arg for arg in args if arg is not NoneType], name, optional=NoneType in args)
     if origin is Literal:
         return lambda value: "" if type(value) is str and value in args else " is not one of its values"
+    if origin is Callable:
+        return lambda value: "" if callable(value) else " cannot be called"
     if origin is tuple:
         return _items(args, name)
     if origin is Mapping:

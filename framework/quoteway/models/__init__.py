@@ -10,6 +10,7 @@ from quoteway.models.calls import *
 from quoteway.models.candles import *
 from quoteway.models.catalogs import *
 from quoteway.models.chain import *
+from quoteway.models.doctor_check import *
 from quoteway.models.events import *
 from quoteway.models.fills import *
 from quoteway.models.history import *

@@ -20,7 +20,7 @@ from quoteway.evm.deployed_code import without_code
 from quoteway.guard.findings import is_address
 from quoteway.host.states import NotEnabled, networks_of
 from quoteway.networks import Network
-from quoteway.server import machine_checks
+from quoteway.server import machine_checks, plugin_checks
 from quoteway.server.endpoint_checks import Node, behind, described, measure_heads
 from quoteway.server.findings import Finding
 
@@ -73,6 +73,7 @@ async def _deployment(config: Config) -> list[Finding]:
     findings = [Finding("ok", "config", kind), *(_tools() if config.embedded else ())]
     findings += await machine_checks.stores(config)
     gateway = loaded(config)
+    of_plugins = await plugin_checks.checks(gateway.registry.plugins)  # which may refuse one
     for plugin in gateway.registry.plugins:
         name = f"plugin {plugin.name} {plugin.version}"
         if plugin.reason in (None, "not_selected"):
@@ -92,7 +93,7 @@ async def _deployment(config: Config) -> list[Finding]:
         for entry in gateway.registry.providers
         if entry.reason is not None and entry.reason != "disabled"
     ]
-    return findings + await _endpoints(gateway)
+    return [*findings, *of_plugins, *await _endpoints(gateway)]
 
 
 def _mark(reason: NotEnabled | None) -> Literal["warn", "fail"]:

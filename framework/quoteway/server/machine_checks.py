@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import importlib.metadata
 import platform
 import socket
@@ -19,7 +18,7 @@ from quoteway.plugin_store import Rows
 from quoteway.secrets import Secret
 from quoteway.server.endpoint_checks import Node
 from quoteway.server.findings import Finding
-from quoteway.shared_store import STORE_TIMEOUT_S, failures, named, options_of, store_client
+from quoteway.shared_store import ask_store
 
 EXPIRES_SOON_S: Final = 14 * 86_400.0
 AHEAD_S: Final = 2.0
@@ -128,23 +127,10 @@ async def _server(name: str, store: Secret | str, otherwise: str) -> list[Findin
     url = store.reveal() if isinstance(store, Secret) else store
     if "://" not in url or url.startswith("memory"):
         return []
-    client = store_client(url, name)
-    is_cluster, began = False, time.perf_counter()
     try:
-        async with asyncio.timeout(2 * STORE_TIMEOUT_S):
-            await client.get("quoteway/look")
-            took_ms = 1_000 * (time.perf_counter() - began)
-            if "cluster" not in options_of(url):
-                with contextlib.suppress(*failures()):  # its user may not ask that
-                    is_cluster = bool((await client.info("cluster")).get("cluster_enabled"))
-    except failures() as error:
-        text = f"no answer: {named(error)}. Until it answers, {otherwise}"
-        return [Finding("fail", name, text)]
-    finally:
-        await client.aclose()
-    if is_cluster:
-        return [Finding("fail", name, "the server is a node of a cluster: add ?cluster=true to its URL")]
-    return [Finding("ok", name, f"answers in {took_ms:.0f} ms")]
+        return [Finding("ok", name, await ask_store(url, name))]
+    except UpstreamError as error:
+        return [Finding("fail", name, f"{error}. Until it can be used, {otherwise}")]
 
 
 async def _file(rows: Rows) -> Finding:

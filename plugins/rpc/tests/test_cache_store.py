@@ -4,11 +4,12 @@ import asyncio
 import contextlib
 import shutil
 from collections import Counter
+from types import SimpleNamespace
 
 import orjson
 import pytest
-from quoteway import ConfigError, Network
-from quoteway_rpc import cache_store
+from quoteway import ConfigError, Network, Secret, UpstreamError
+from quoteway_rpc import cache_store, quoteway_doctor_checks
 from quoteway_rpc.asking import Ask
 from quoteway_rpc.cache import Cache
 from quoteway_rpc.cache_keys import plan_of
@@ -210,6 +211,17 @@ def test_an_invalid_url_is_refused_without_being_shown(monkeypatch):
     assert "canary" not in str(refusal.value)
 
 
+def doctor_checks(url):
+    settings = {"cache_store": None if url is None else Secret(url)}
+    return quoteway_doctor_checks(SimpleNamespace(settings=settings))
+
+
+def test_the_doctor_asks_no_store_where_none_is_named():
+    assert not doctor_checks(None)
+    (check,) = doctor_checks("redis://host")
+    assert check.setting == "cache_store"
+
+
 @pytest.mark.services
 async def test_replicas_share_a_server(tmp_path, unused_tcp_port):
     server = shutil.which("valkey-server") or shutil.which("redis-server")
@@ -234,8 +246,13 @@ async def test_replicas_share_a_server(tmp_path, unused_tcp_port):
                     replica.cache.entries.clear()
                     assert await replica.ask() == BLOCK
                 await asyncio.sleep(0.05)
+        (check,) = doctor_checks(f"redis://127.0.0.1:{port}/0")
+        assert "answers in" in await check.ask()
         process.terminate()
         await process.wait()
+        with pytest.raises(UpstreamError, match="no answer: ConnectionError") as refusal:
+            await check.ask()
+        assert port not in str(refusal.value)
         other.cache.entries.clear()
         sent = len(other.sent)
         assert await other.ask() == BLOCK

@@ -7,7 +7,16 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from quoteway import Capability, Context, ContractDescription, EventSource, Network, Provider, hookimpl
+from quoteway import (
+    Capability,
+    Context,
+    ContractDescription,
+    DoctorCheck,
+    EventSource,
+    Network,
+    Provider,
+    hookimpl,
+)
 
 if TYPE_CHECKING:
     from quoteway.config.model import Config
@@ -28,12 +37,14 @@ class FakePlugin:
         networks: Iterable[Network] = (),
         calls: Iterable[ContractDescription] = (),
         event_sources: Iterable[EventSource] = (),
+        doctor_checks: Iterable[DoctorCheck] = (),
         lifespan: Callable[[Context], AbstractAsyncContextManager[Any]] | None = None,
     ) -> None:
         self._providers = list(providers)
         self._networks = list(networks)
         self.described = tuple(calls)
         self._event_sources = tuple(event_sources)
+        self._doctor_checks = tuple(doctor_checks)
         self._lifespan = lifespan
         self._made: list[Provider] | None = None
 
@@ -49,6 +60,10 @@ class FakePlugin:
     @hookimpl
     def quoteway_call_descriptions(self, context: Context) -> tuple[ContractDescription, ...]:
         return self.described
+
+    @hookimpl
+    def quoteway_doctor_checks(self, context: Context) -> tuple[DoctorCheck, ...]:
+        return self._doctor_checks
 
     @hookimpl
     def quoteway_event_sources(self, context: Context) -> tuple[EventSource, ...]:

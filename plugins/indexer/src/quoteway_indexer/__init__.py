@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import AbstractAsyncContextManager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from quoteway import hookimpl
@@ -11,7 +12,7 @@ from quoteway import hookimpl
 if TYPE_CHECKING:
     import click
     from marshmallow import Schema
-    from quoteway import Context, EventSource, MetricsProvider, Network
+    from quoteway import Context, DoctorCheck, EventSource, MetricsProvider, Network
 
 
 @hookimpl
@@ -40,6 +41,20 @@ def quoteway_commands() -> Iterable[click.Command]:
     from quoteway_indexer.command import index
 
     return (index,)
+
+
+@hookimpl
+def quoteway_doctor_checks(context: Context) -> Iterable[DoctorCheck]:
+    from quoteway_indexer.deployment import enabled
+
+    if not enabled(context) or context.settings["store"] == "duckdb":  # a file has no server
+        return ()
+    from quoteway import DoctorCheck
+
+    from quoteway_indexer.stores import ask_server
+
+    ask = partial(ask_server, context.settings)
+    return (DoctorCheck("url", ask, "the index is neither written nor read"),)
 
 
 @hookimpl

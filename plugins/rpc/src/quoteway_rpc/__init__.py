@@ -10,7 +10,7 @@ from quoteway import hookimpl
 
 if TYPE_CHECKING:
     from marshmallow import Schema
-    from quoteway import Context, Network, RpcUpstream
+    from quoteway import Context, DoctorCheck, Network, RpcUpstream
 
     from quoteway_rpc.dispatch import Dispatcher
 
@@ -37,6 +37,16 @@ def quoteway_rpc_upstreams(context: Context) -> Iterable[RpcUpstream]:
 @hookimpl
 def quoteway_lifespan(context: Context) -> AbstractAsyncContextManager[None]:
     return _dispatcher(context).running()
+
+
+@hookimpl
+def quoteway_doctor_checks(context: Context) -> Iterable[DoctorCheck]:
+    url = context.settings["cache_store"]
+    if url is None:
+        return ()
+    from quoteway_rpc.cache_store import cache_check
+
+    return (cache_check(url.reveal()),)
 
 
 def _dispatcher(context: Context) -> Dispatcher:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import hashlib
+from collections.abc import Iterator
 from typing import Any
 
 import orjson
-from quoteway import ConfigError, StoreRest, store_client
+from quoteway import ConfigError, DoctorCheck, StoreRest, ask_store, store_client
 
 TIMEOUT_S = 0.1
 """How long a call waits for the store."""
@@ -21,6 +22,7 @@ _CONNECT_S = 1.0
 """How long a write may take, and a look at a store that failed: both may connect to it first, by TLS."""
 _KEPT_S = 7 * 86_400
 _MAX_WRITES = 64
+_SETTING = "plugin.rpc.cache_store"
 _PREFIX = b"quoteway:rpc:1:"
 _DIGEST_BYTES = 16
 
@@ -77,14 +79,29 @@ def open_store(url: str) -> Store:
 
     Raises ``ConfigError`` without the client's package, and for options or files that cannot be used.
     """
+    with _client_installed():
+        return Store(store_client(url, _SETTING, timeout_s=_CONNECT_S))
+
+
+def cache_check(url: str) -> DoctorCheck:
+    """Returns what ``quoteway doctor`` asks of the store at a URL."""
+
+    async def ask() -> str:
+        with _client_installed():
+            return await ask_store(url, _SETTING)
+
+    return DoctorCheck("cache_store", ask, "replicas do not share what they answer clients")
+
+
+@contextlib.contextmanager
+def _client_installed() -> Iterator[None]:
     try:
-        client = store_client(url, "plugin.rpc.cache_store", timeout_s=_CONNECT_S)
+        yield
     except ImportError:
         raise ConfigError(
-            "plugin.rpc.cache_store names a Valkey or Redis server, and its client is not installed: "
+            f"{_SETTING} names a Valkey or Redis server, and its client is not installed: "
             "pip install 'quoteway-rpc[valkey]'"
         ) from None
-    return Store(client)
 
 
 def _name(key: bytes) -> bytes:

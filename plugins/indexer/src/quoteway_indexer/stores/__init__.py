@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from quoteway import UpstreamError
 
 from quoteway_indexer.store import Reader, Store, StoreError
 from quoteway_indexer.store_settings import socket_path
@@ -44,6 +47,24 @@ def open_reader(settings: Mapping[str, Any]) -> Reader:
     from quoteway_indexer.reading import SocketReader
 
     return CachedReader(SocketReader(socket_path(settings)), memory_mb=settings["cache_mb"])
+
+
+async def ask_server(settings: Mapping[str, Any]) -> str:
+    """Asks the database server of the settings for its version, and returns a sentence.
+
+    Raises ``UpstreamError`` with what is wrong.
+    """
+    try:
+        if settings["store"] == "postgres":
+            with _extra("postgres"):
+                from quoteway_indexer.stores.postgres_connection import server_version
+            return f"PostgreSQL {await server_version(settings['url'].reveal())}"
+        with _extra("clickhouse"):
+            from quoteway_indexer.stores import clickhouse_connection
+        found = await asyncio.to_thread(clickhouse_connection.server_version, settings["url"].reveal())
+    except StoreError as error:
+        raise UpstreamError(str(error)) from None
+    return f"ClickHouse {found}"
 
 
 @contextmanager

@@ -11,6 +11,8 @@ import clickhouse_connect
 import pyarrow as pa
 from clickhouse_connect.driver.exceptions import Error, OperationalError
 
+from quoteway_indexer.store import StoreError
+
 FAILURES: Final = (Error, OSError, pa.ArrowException)
 CONNECT_TIMEOUT_S: Final = 10
 _SETTINGS: Final = {
@@ -82,6 +84,18 @@ class Connection:
                     client_name="quoteway-indexer",
                 )
             return self._client
+
+
+def server_version(url: str) -> str:
+    """Returns the version of the server. Raises ``StoreError`` when it cannot be reached, or refuses."""
+    connection = Connection(url, timeout_s=CONNECT_TIMEOUT_S)
+    try:
+        ((found,),) = connection.columns("SELECT version()")
+    except FAILURES as error:
+        raise StoreError(refusal(error)) from None
+    finally:
+        connection.close()
+    return found.decode() if isinstance(found, bytes) else str(found)
 
 
 def refusal(error: BaseException) -> str:

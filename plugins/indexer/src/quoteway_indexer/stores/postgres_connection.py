@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import asyncpg
 
+from quoteway_indexer.store import StoreError
 from quoteway_indexer.stores.postgres_schema import SCHEMA
 
 FAILURES: Final = (
@@ -24,6 +25,19 @@ async def connect(url: str) -> Any:
     connection = await asyncpg.connect(url, timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
     await set_types(connection)
     return connection
+
+
+async def server_version(url: str) -> str:
+    """Returns the version of the server. Raises ``StoreError`` when it cannot be reached, or refuses."""
+    try:
+        connection = await connect(url)
+        try:
+            found: str = await connection.fetchval("SHOW server_version")
+        finally:
+            await connection.close(timeout=CONNECT_TIMEOUT_S)
+    except FAILURES as error:
+        raise StoreError(refusal(error)) from None
+    return found
 
 
 async def set_types(connection: Any) -> None:
