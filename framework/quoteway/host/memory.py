@@ -6,11 +6,12 @@ the thousand, half of its heap after an hour. ``malloc_trim`` of glibc gives who
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import ctypes
-import gc
+from typing import Final
 
-_OLDEST_GENERATION = 2
+GIVE_BACK_EVERY_S: Final = 60.0
 
 
 def give_back_free_memory() -> None:
@@ -19,12 +20,8 @@ def give_back_free_memory() -> None:
         ctypes.CDLL(None).malloc_trim(0)
 
 
-def give_back_after_collections() -> None:
-    """Gives free pages back after each collection of all garbage, from now on."""
-    if _after_collection not in gc.callbacks:
-        gc.callbacks.append(_after_collection)
-
-
-def _after_collection(phase: str, info: dict[str, int]) -> None:
-    if phase == "stop" and info["generation"] == _OLDEST_GENERATION:
-        give_back_free_memory()
+async def keep_giving_back() -> None:
+    """Gives free pages back every minute, in a thread: the event loop goes on meanwhile."""
+    while True:
+        await asyncio.sleep(GIVE_BACK_EVERY_S)
+        await asyncio.to_thread(give_back_free_memory)

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from quoteway.config.model import Config
 from quoteway.config.run_folder import RUN_FOLDER
 from quoteway.errors import ConfigError
-from quoteway.host.memory import give_back_after_collections
+from quoteway.host.memory import keep_giving_back
 from quoteway.host.states import NotEnabled
 from quoteway.server.stopping import Stopping
 
@@ -79,7 +79,6 @@ async def _serve(config: Config, serving: Serving, stopping: Stopping) -> None:
     from quoteway.web.app import make_app
 
     gc.set_threshold(*GC_THRESHOLDS)
-    give_back_after_collections()
     stopping.listen(unignored(STOP_SIGNALS))
     if STOP_AT_EOF in os.environ:
         threading.Thread(target=_stop_at_eof, args=(stopping,), daemon=True).start()
@@ -94,6 +93,7 @@ async def _serve(config: Config, serving: Serving, stopping: Stopping) -> None:
         # listens later: the kernel would give it requests that another worker or replica could answer.
         url = None if is_worker() else await _listen(runner, config, serving.listener)
         await gateway.start()
+        giving_back = asyncio.create_task(keep_giving_back(), name="serve:memory")
         settling = asyncio.create_task(_settle(gateway, runner, serving, url), name="serve:settle")
         stop = asyncio.create_task(stopping.requested.wait(), name="serve:stop")
         await asyncio.wait([settling, stop], return_when=asyncio.FIRST_COMPLETED)
@@ -103,6 +103,7 @@ async def _serve(config: Config, serving: Serving, stopping: Stopping) -> None:
         await stop
         await _drain(gateway, runner, stopping)
         log.info("stopping: requests under way get %g s", config.server.shutdown_timeout_s)
+        giving_back.cancel()
     finally:
         await runner.cleanup()
         await gateway.stop()
