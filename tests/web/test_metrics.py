@@ -3,6 +3,7 @@
 import asyncio
 import os
 import re
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -227,3 +228,23 @@ def test_every_metric_is_on_the_page():
     page = (Path(__file__).parents[2] / "docs/reference/metrics.md").read_text()
     for family in Metrics().registry.collect():
         assert re.search(rf"^\| `{family.name}(_total)?` \|", page, re.MULTILINE), family.name
+
+
+async def test_requests_are_answered_while_the_metrics_of_all_workers_are_added_up(
+    seven, tmp_path, monkeypatch
+):
+    from prometheus_client.multiprocess import MultiProcessCollector
+
+    collect = MultiProcessCollector.collect
+    added_up = threading.Event()
+
+    def slow(self):
+        assert added_up.wait(30), "no other request was answered meanwhile"
+        return collect(self)
+
+    monkeypatch.setattr(MultiProcessCollector, "collect", slow)
+    monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
+    scrape = asyncio.create_task(seven.get("/metrics"))
+    assert (await seven.get("/healthz")).status == 200
+    added_up.set()
+    assert (await scrape).status == 200

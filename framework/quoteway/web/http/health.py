@@ -183,7 +183,7 @@ def metrics_handler(gateway: Gateway, metrics: Metrics) -> Handler:
     async def show(request: web.Request) -> web.StreamResponse:
         await show_state(gateway, metrics)
         headers = {"Content-Type": CONTENT_TYPE, "Cache-Control": "no-store"}
-        return web.Response(body=metrics.render(), headers=headers)
+        return web.Response(body=await metrics.rendered(), headers=headers)
 
     return show
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -168,6 +169,10 @@ class Metrics:
             network = networks.by_chain_id(row.chain_id)
             if network is not None:
                 self._upstreams.show(network.slug, provider.id, row)
+
+    async def rendered(self) -> bytes:
+        """The exposition text. That of all workers is added up in a thread: it takes 50 ms and more."""
+        return await asyncio.to_thread(self.render) if SHARED in os.environ else self.render()
 
     def render(self) -> bytes:
         """The exposition text, of all workers when they share ``PROMETHEUS_MULTIPROC_DIR``."""
