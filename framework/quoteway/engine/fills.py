@@ -10,13 +10,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import math
+import sys
 from collections import defaultdict, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median_low
 from typing import Any, Literal
 
-from cachetools import LRUCache, TTLCache
+from cachetools import LRUCache, TLRUCache, TTLCache
 
 from quoteway import models
 from quoteway.engine.quote_tokens import Sealer, TransactionCommitment, calldata_hash
@@ -31,7 +33,9 @@ log = logging.getLogger("quoteway.engine.fills")
 
 MOST_PROMISES = 4_096
 PROMISE_S = 3_600.0
-"""How long a transaction of an action is looked for: its deadline, and time to be mined and indexed."""
+"""How long a transaction of an action is looked for at most, and where the action has no deadline."""
+INDEXED_S = 600.0
+"""How long after the deadline of an action: its transaction may be mined then, and is indexed after that."""
 MOST_FILLS = 1_000
 """Of one provider: the newest ones."""
 LOOK_EVERY_S = 3.0
@@ -54,15 +58,21 @@ _DOLLAR_BAND = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """A swap that was handed out. ``tx_id`` names its last transaction, ``block`` is what it was run on."""
+    """A swap that was handed out. ``tx_id`` names its last transaction, which was run on the block
+    ``block_number``. It is looked for ``kept_s`` long.
+
+    Thousands of them are kept: they have no more of their action than is needed.
+    """
 
     provider: str
     tx_id: str
     chain_id: int
     accounts: tuple[Address, ...]
-    sold: models.Leg
-    bought: models.Leg
-    block: models.Block
+    sold: Address
+    sold_units: float
+    bought: Address
+    block_number: int
+    kept_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +117,7 @@ class Fills:
         self._registry = registry
         self._sealer = sealer
         self.since = runtime.now()
-        self._promises: TTLCache[str, Promise] = TTLCache(MOST_PROMISES, PROMISE_S)
+        self._promises: TLRUCache[str, Promise] = TLRUCache(MOST_PROMISES, _kept_until)
         """By the id of the action."""
         self._done: TTLCache[str, None] = TTLCache(2 * MOST_PROMISES, PROMISE_S)
         self._seen: LRUCache[tuple[int, str], None] = LRUCache(8 * MOST_PROMISES)
@@ -133,14 +143,17 @@ class Fills:
         sold, bought = action.inputs[0], action.outputs[0]
         if bought.token.chain_id != action.chain_id or action.action_id in self._done:
             return
+        until = math.inf if action.deadline is None else action.deadline + INDEXED_S
         self._promises[action.action_id] = Promise(
             provider=sealed.provider,
             tx_id=action.steps[-1].tx_id,
             chain_id=action.chain_id,
             accounts=tuple(dict.fromkeys((action.sender, bought.account))),
-            sold=sold,
-            bought=bought,
-            block=action.block,
+            sold=sys.intern(sold.token.address),
+            sold_units=sold.amount / 10**sold.token.decimals,
+            bought=sys.intern(bought.token.address),
+            block_number=action.block.number,
+            kept_s=min(until - self._runtime.now(), PROMISE_S),
         )
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(), name="fills: look")
@@ -208,13 +221,13 @@ class Fills:
 
     async def _candidates(self, chain_id: int, account: Address, promises: Sequence[Promise]) -> list[str]:
         """Returns the transactions that moved a token of the promises since they were made."""
-        since = min(promise.block.number for promise in promises)
+        since = min(promise.block_number for promise in promises)
         found = await self._runtime.history.wallet_transfers(
             chain_id, account, since_block=since, limit=MOST_TRANSFERS
         )
         if found is None:
             return []
-        tokens = {leg.token.address for promise in promises for leg in (promise.sold, promise.bought)}
+        tokens = {token for promise in promises for token in (promise.sold, promise.bought)}
         hashes = (each.transaction_hash for each in found.transfers if each.token in tokens)
         return [each for each in dict.fromkeys(hashes) if (chain_id, each) not in self._seen]
 
@@ -274,20 +287,20 @@ class Fills:
         await self._score(promise, settled, same)
 
     async def _class_of(self, promise: Promise) -> tuple[PairClass, SizeClass]:
-        tokens = [promise.sold.token.address, promise.bought.token.address]
+        tokens = [promise.sold, promise.bought]
         prices = await self._runtime.prices.get(promise.chain_id, tokens, wait_s=_PRICE_WAIT_S)
         usd = [None if token not in prices else prices[token].usd for token in tokens]
         if usd[0] is None or usd[1] is None:
             return "unknown", "unknown"
         dollars = sum(abs(each - 1) <= _DOLLAR_BAND for each in usd if each is not None)
         pairs: tuple[PairClass, ...] = ("other", "dollar", "dollars")
-        worth = promise.sold.amount / 10**promise.sold.token.decimals * usd[0]
+        worth = promise.sold_units * usd[0]
         return pairs[dollars], next((size for most, size in _SIZES if worth < most), "over1M")
 
     async def _same_state(self, promise: Promise, tx_hash: str, settled: Settlement) -> bool | None:
         try:
             return await self._runtime.history.pools_untouched(
-                promise.chain_id, promise.block.number, settled.block_number, tx_hash
+                promise.chain_id, promise.block_number, settled.block_number, tx_hash
             )
         except GatewayError:
             return None
@@ -301,9 +314,13 @@ class Fills:
         if provider is None or not same or settled.vs_quote_bps is None:
             return
         listed = await self._runtime.tokens.listed(promise.chain_id)
-        tokens = {promise.sold.token.address, promise.bought.token.address}
+        tokens = {promise.sold, promise.bought}
         if tokens <= {*listed, models.NATIVE}:
             self._registry.scores.count(provider, failed=settled.vs_quote_bps < 0)
+
+
+def _kept_until(identity: str, promise: Promise, now: float) -> float:
+    return now + promise.kept_s
 
 
 def _is_same(found: Mapping[str, Any], commitment: TransactionCommitment) -> bool:
