@@ -27,7 +27,13 @@ PAGES = (
         "code.",
         (
             *("hookspecs", "providers", "metrics_provider", "screener", "wallet_history"),
-            *("kit.contract_swaps", "kit.share_vaults", "kit.list_catalog", "models.site"),
+            *(
+                "kit.contract_swaps",
+                "kit.share_vaults",
+                "kit.list_catalog",
+                "models.site",
+                "models.doctor_check",
+            ),
         ),
         ("providers.TransactionProvider",),
     ),
