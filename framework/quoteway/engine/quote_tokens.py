@@ -273,13 +273,18 @@ def _unpack(claims: Mapping[str, Any]) -> Any:
 # --- transaction ids ---------------------------------------------------------------------------------------
 
 
-def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
-    """Returns keccak-256 of calldata as 0x hex, with zeros in the (offset, length) ranges of ``blanks``."""
-    blanked = bytearray(data)
+def blanked(data: bytes, blanks: Iterable[tuple[int, int]]) -> bytes:
+    """Returns calldata with zeros in the (offset, length) ranges of ``blanks``."""
+    found = bytearray(data)
     for offset, length in blanks:
         if offset + length <= len(data):
-            blanked[offset : offset + length] = bytes(length)
-    return "0x" + keccak256(bytes(blanked)).hex()
+            found[offset : offset + length] = bytes(length)
+    return bytes(found)
+
+
+def calldata_hash(data: bytes, blanks: Iterable[tuple[int, int]] = ()) -> str:
+    """Returns keccak-256 of calldata as 0x hex, with zeros in the (offset, length) ranges of ``blanks``."""
+    return "0x" + keccak256(blanked(data, blanks)).hex()
 
 
 def action_id(chain_id: int, sender: models.Address, steps: Iterable[models.Step]) -> str:
@@ -288,6 +293,11 @@ def action_id(chain_id: int, sender: models.Address, steps: Iterable[models.Step
     for step in steps:
         parts += [bytes.fromhex(step.to[2:]), step.value.to_bytes(32), keccak256(step.data)]
     return "0x" + keccak256(b"".join(parts)).hex()
+
+
+def blanks_of(signatures: Iterable[models.SignatureRequest], index: int) -> tuple[tuple[int, int], ...]:
+    """Returns the (offset, length) ranges of the calldata of one step of an action where signatures go."""
+    return tuple((each.offset, each.length) for each in signatures if each.step == index)
 
 
 def commitment_of(
@@ -304,7 +314,7 @@ def commitment_of(
     ``index`` and ``signatures`` refer to the whole action; ``part`` is the part that contains the step. The
     last step of each part holds the outputs of the part.
     """
-    blanks = tuple((s.offset, s.length) for s in signatures if s.step == index)
+    blanks = blanks_of(signatures, index)
     outputs: tuple[tuple[str, str, int], ...] = ()
     if part is not None and index == part.indices[-1]:
         # For a token that is also an input, the chain shows only the net change: omit it.
