@@ -50,6 +50,28 @@ async def test_an_action_is_kept_until_it_cannot_be_found_any_more(deadline, kep
     await kept.close()
 
 
+class Passing(TLRUCache):
+    """Its time passes as soon as its keys were listed."""
+
+    time_s = 0.0
+
+    def __init__(self):
+        super().__init__(fills.MOST_PROMISES, fills._kept_until, timer=lambda: self.time_s)
+
+    def __iter__(self):
+        yield from list(super().__iter__())
+        self.time_s = 10_000.0
+
+
+async def test_an_action_whose_time_passes_while_a_round_begins_does_not_end_it():
+    kept = Fills(SimpleNamespace(now=lambda: NOW), None, None)
+    kept._promises = Passing()
+    kept.issued(SimpleNamespace(capability=Capability.SWAP, parts=(), provider="one"), action(NOW + 1_200))
+    await kept._round()
+    assert kept.waiting == 0
+    await kept.close()
+
+
 class CountingSealer(Sealer):
     opened = 0
 

@@ -212,9 +212,10 @@ class Fills:
 
     async def _round(self) -> None:
         """Asks the index for the transfers of some accounts and compares their transactions."""
-        promises = dict(self._promises)
         wanted: defaultdict[tuple[int, Address], list[tuple[str, Promise]]] = defaultdict(list)
-        for identity, promise in promises.items():
+        for identity in list(self._promises):
+            if (promise := self._promises.get(identity)) is None:  # its time has passed since the line before
+                continue
             for account in promise.accounts:
                 wanted[promise.chain_id, account].append((identity, promise))
         keys = sorted(wanted)
