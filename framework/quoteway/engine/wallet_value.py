@@ -7,6 +7,7 @@ every token whose transfers are all logged. A token for which that cannot be tru
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,7 +15,7 @@ from quoteway.engine.gateway import Gateway
 from quoteway.errors import disabled
 from quoteway.evm.holdings import read_holdings
 from quoteway.models import Address, Block, IndexReach, Token, TokenTransfer, WalletTokens
-from quoteway.pricing.past_prices import OLDEST_S, PastPrices
+from quoteway.pricing.past_prices import OLDEST_S, PastPrices, read_past_prices
 from quoteway.pricing.valuation import total, value_of
 
 MOST_TOKENS = 250
@@ -95,9 +96,12 @@ async def wallet_value(
     if moves.is_cut:
         began = max(began, moves.transfers[-1].timestamp + 1)
         missing.append((None, TRANSFER_LIMIT))
+    moved: defaultdict[Address, list[TokenTransfer]] = defaultdict(list)
+    for each in moves.transfers:
+        moved[each.token].append(each)
     tokens: list[HeldThen] = []
     for held in holdings.tokens:
-        own = [each for each in moves.transfers if each.token == held.token.address]
+        own = moved.get(held.token.address, ())
         amounts = _amounts(wallet, held.amount, own, moments, began, block.timestamp)
         if amounts is None:
             missing.append((held.token.address, UNEXPLAINED))
@@ -106,9 +110,7 @@ async def wallet_value(
     prices = PastPrices()
     if tokens and moments:
         asked = [each.token.address for each in tokens]
-        prices = PastPrices(
-            await gateway.history.hour_prices(chain_id, asked, moments[0] - OLDEST_S, moments[-1]) or ()
-        )
+        prices = await read_past_prices(gateway.history, chain_id, asked, moments[0] - OLDEST_S, moments[-1])
     points = tuple(_point(at, moment, tokens, prices) for at, moment in enumerate(moments))
     return WalletValue(points, tuple(tokens), (began, block.timestamp), block, tuple(missing))
 

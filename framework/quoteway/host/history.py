@@ -145,6 +145,8 @@ class History(WalletHistory):
                 expect(each.token in tokens, "it has a token that was not asked for")
                 hours = [point.hour for point in each.hours]
                 expect(hours == sorted(set(hours)), "its hours are not in order")
+                are_asked = not hours or start <= hours[0] <= hours[-1] <= end
+                expect(are_asked, "it has an hour that was not asked for")
                 expect(all(point.usd >= 0 for point in each.hours), "a price is negative")
 
         return await self._first(

@@ -7,8 +7,10 @@ import pytest
 from index_rows import CHAIN, facts, row
 from quoteway import EventSource
 from quoteway.evm.address import checksum
+from quoteway_indexer import reading
 from quoteway_indexer.source_versions import version_of
 from quoteway_indexer.store import Commit, Span
+from quoteway_indexer.stores import postgres_reading
 from quoteway_indexer.transfer_sources import SOURCE
 from small_index import WalletIndex
 
@@ -178,6 +180,21 @@ async def test_prices_are_the_closes_of_the_hours_asked_for(store, index):
         token(1): [(3_600, 2.0), (10_800, 3.0)],
         token(2): [],
     }
+
+
+async def test_rows_that_are_unpacked_in_a_thread_are_the_same(store, index, monkeypatch):
+    prices = [
+        row("token_hour", token=raw(token(number)), hour=hour, close_usd=number + hour / 7)
+        for number in (1, 2)
+        for hour in range(0, 36_000, 3_600)
+    ]
+    keep(store, rollups={"token_hour": prices})
+    asked = CHAIN, [token(2), token(1)], 0, 36_000
+    found = await index.hour_prices(*asked)
+    assert [len(each.hours) for each in found] == [10, 10]
+    for module in (reading, postgres_reading):
+        monkeypatch.setattr(module, "ON_THE_LOOP", 0)
+    assert await WalletIndex(store, [TRANSFERS, NFTS]).hour_prices(*asked) == found
 
 
 async def test_events_of_a_transaction_are_named(store, index):

@@ -10,7 +10,7 @@ from quoteway.engine.position_pnl import position_gain
 from quoteway.errors import GatewayError, disabled
 from quoteway.models import Address, PoolPosition, PositionFlow, VaultPosition
 from quoteway.networks import Network
-from quoteway.pricing.past_prices import OLDEST_S, PastPrices
+from quoteway.pricing.past_prices import OLDEST_S, PastPrices, read_past_prices
 from quoteway.pricing.valuation import tokens_of_positions
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources.balances import VALUES_WAIT_S
@@ -129,12 +129,11 @@ async def _past_prices(
     found: dict[int, PastPrices] = {held.chain_id: PastPrices() for held in rows}
     for chain_id, asked in tokens.items():
         try:
-            hours = await call.gateway.history.hour_prices(
-                chain_id, sorted(asked), since[chain_id] - OLDEST_S, now
+            found[chain_id] = await read_past_prices(
+                call.gateway.history, chain_id, sorted(asked), since[chain_id] - OLDEST_S, now
             )
         except GatewayError:
             continue
-        found[chain_id] = PastPrices(hours or ())
     return found
 
 

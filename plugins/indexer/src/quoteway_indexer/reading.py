@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 import orjson
@@ -27,10 +27,7 @@ from quoteway_indexer.messages import question as question_of
 from quoteway_indexer.store import Query, Row, Span
 from quoteway_indexer.stores.columns import columns_of
 from quoteway_indexer.stores.duckdb_sql import DuckDBDialect
-from quoteway_indexer.stores.sql import statement
-
-_ON_THE_LOOP: Final = 20_000
-"""Results of more values are unpacked in a thread."""
+from quoteway_indexer.stores.sql import ON_THE_LOOP, statement
 
 
 class SocketReader(ChangingReader):
@@ -50,7 +47,7 @@ class SocketReader(ChangingReader):
         wanted = statement(query, DuckDBDialect())
         answer = await self._ask(question_of(next(self._ids), query))
         packed = answer.columns
-        if sum(column.rows for column in packed) <= _ON_THE_LOOP:
+        if sum(column.rows for column in packed) <= ON_THE_LOOP:
             return answer.revision, wanted.rows(columns_of(packed))
         return answer.revision, await asyncio.to_thread(lambda: wanted.rows(columns_of(packed)))
 

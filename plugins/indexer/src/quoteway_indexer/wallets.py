@@ -211,11 +211,10 @@ class IndexedWallets(WalletHistory):
         rows = await self._reader.fetch(
             Select("token_hour", ("token", "hour", "close_usd"), where, ("hour",))
         )
-        hours: dict[Address, list[HourPrice]] = {token: [] for token in tokens}
-        for token, hour, usd in cast(list[tuple[bytes, int, float | None]], rows):
-            if usd is not None:
-                hours[_address(token)].append(HourPrice(hour, usd))
-        return tuple(TokenHours(token, tuple(found)) for token, found in hours.items())
+        # Tens of thousands: on the event loop nothing would be answered meanwhile.
+        return await asyncio.to_thread(
+            _token_hours, tokens, cast(list[tuple[bytes, int, float | None]], rows)
+        )
 
     async def known_events(
         self, chain_id: int, transactions: Sequence[tuple[int, str]]
@@ -358,6 +357,16 @@ def _transfer(row: Iterable[Value]) -> TokenTransfer:
         cast(int, timestamp),
         _hex(transaction),
     )
+
+
+def _token_hours(
+    tokens: Sequence[Address], rows: Iterable[tuple[bytes, int, float | None]]
+) -> tuple[TokenHours, ...]:
+    hours: dict[bytes, list[HourPrice]] = {address_bytes(token): [] for token in tokens}
+    for token, hour, usd in rows:
+        if usd is not None:
+            hours[token].append(HourPrice(hour, usd))
+    return tuple(TokenHours(token, tuple(hours[address_bytes(token)])) for token in tokens)
 
 
 def _address(value: Value) -> Address:

@@ -17,7 +17,7 @@ from quoteway_indexer.changes import Change, Changes, Committed, Mark
 from quoteway_indexer.store import Query, Row, Span
 from quoteway_indexer.stores.postgres_connection import CONNECT_TIMEOUT_S, FAILURES, SETTINGS, set_types
 from quoteway_indexer.stores.postgres_sql import PostgresDialect, spans_of
-from quoteway_indexer.stores.sql import statement
+from quoteway_indexer.stores.sql import ON_THE_LOOP, statement
 
 _CONNECTIONS: Final = 8
 _CHANGES: Final = (
@@ -49,7 +49,9 @@ class PostgresReader(ChangingReader):
                 return revision, await connection.fetch(wanted.text, *wanted.parameters)
 
         revision, records = await self._read(work, self._reads)
-        return revision, wanted.rows_of(records)
+        if len(records) * wanted.width <= ON_THE_LOOP:
+            return revision, wanted.rows_of(records)
+        return revision, await asyncio.to_thread(wanted.rows_of, records)
 
     async def changes(self, mark: Mark) -> Changes:
         try:

@@ -18,6 +18,9 @@ _RANGES: Final[Mapping[str, tuple[Any, Any]]] = {
     "uint256": (0, 2**256 - 1),
 }
 
+ON_THE_LOOP: Final = 20_000
+"""Results of more values are unpacked in a thread: on the event loop nothing would be answered meanwhile."""
+
 Parts: TypeAlias = Sequence[Sequence[Any]]
 """Columns of a result."""
 
