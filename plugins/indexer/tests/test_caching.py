@@ -15,6 +15,7 @@ from quoteway_indexer.reading import SocketReader
 from quoteway_indexer.serving import ReadServer
 from quoteway_indexer.store import Commit, Condition, Select, Span, Sum
 from quoteway_indexer.stores import open_reader, served
+from quoteway_indexer.windows import window_of
 
 OTHER = bytes.fromhex("bb" * 20)
 COLUMNS = ("hour", "source", "swaps", "volume0")
@@ -326,3 +327,24 @@ async def test_a_change_of_a_chain_that_no_query_named_is_not_lost():
     told.changed = [Change("token_hour", None)]
     assert await cached.fetch(query) == [(2,)]
     await cached.close()
+
+
+async def test_rows_that_nobody_reads_are_forgotten(counted, duckdb_store):
+    now = [0.0]
+    cached = CachedReader(counted, memory_mb=8, clock=lambda: now[0])
+    duckdb_store.commit(Commit(CHAIN, rollups={"pool_hour": hour_rows(POOL, range(5))}))
+    used, unused = hours_of(POOL, since(0)), hours_of(OTHER, since(0))
+    for number in range(50):
+        await cached.fetch(hours_of(OTHER, Condition("source", "=", str(number)), order=()))
+    await cached.fetch(unused)
+    with_all = cached._size
+    for minute in range(1, 7):
+        now[0] = minute * 60.0
+        assert len(await cached.fetch(used)) == 5
+    assert list(cached._kept) == [window_of(used).key]
+    assert 0 < cached._size < with_all / 20
+    asked = len(counted.queries)
+    assert len(await cached.fetch(used)) == 5
+    assert len(counted.queries) == asked
+    assert await cached.fetch(unused) == []
+    assert len(counted.queries) == asked + 1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from abc import abstractmethod
 from collections import OrderedDict, defaultdict
-from collections.abc import Collection, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from quoteway_indexer.changes import Change, Changes, Committed, Mark
@@ -19,6 +20,8 @@ _VALUES_OF_A_MB: Final = 20_000
 """An integer of some 70 bits and its place in a row take 50 bytes."""
 _LARGE: Final = 4
 """An answer that takes more than this part of the memory is not kept."""
+UNUSED_S: Final = 300.0
+"""How long rows are kept that nobody reads: most queries name a block or a transaction, and come once."""
 
 
 class ChangingReader(Reader):
@@ -42,11 +45,15 @@ class CachedReader(Reader):
 
     Each read asks first what changed: one question for all reads that began meanwhile. Rows that a commit
     wrote are put in their place; where rows were deleted, or too many written, they are read again. The rows
-    that were not used for longest are forgotten when all of them take more than about ``memory_mb``.
+    that were not used for longest are forgotten when all of them take more than about ``memory_mb``, and each
+    after ``UNUSED_S``.
     """
 
-    def __init__(self, reader: ChangingReader, *, memory_mb: int) -> None:
+    def __init__(
+        self, reader: ChangingReader, *, memory_mb: int, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._reader = reader
+        self._clock = clock
         self._most = memory_mb * _VALUES_OF_A_MB
         self._kept: OrderedDict[object, KeptRows] = OrderedDict()
         self._of_table: defaultdict[str, defaultdict[Subject, set[object]]] = defaultdict(
@@ -124,6 +131,7 @@ class CachedReader(Reader):
             self._forget()
         elif found.changes:
             self._apply(found.changes)
+        self._forget_unused()
         self._mark, self._revision = found.mark, found.revision
 
     def _apply(self, commits: Iterable[Committed]) -> None:
@@ -163,6 +171,7 @@ class CachedReader(Reader):
         """Returns when all that the last check found, or more, is in the rows."""
         if key in self._kept:
             self._kept.move_to_end(key)
+            kept.used_at = self._clock()
         known = self._revision
         while kept.is_behind(known):
             if kept.loading is None:
@@ -186,7 +195,16 @@ class CachedReader(Reader):
         while self._size > self._most and self._kept:
             self._remove(next(iter(self._kept)))
 
+    def _forget_unused(self) -> None:
+        since = self._clock() - UNUSED_S
+        while self._kept:
+            key, kept = next(iter(self._kept.items()))
+            if kept.used_at >= since:
+                return
+            self._remove(key)
+
     def _add(self, key: object, kept: KeptRows) -> None:
+        kept.used_at = self._clock()
         self._kept[key] = kept
         self._of_table[kept.subject.table][kept.subject].add(key)
         self._size += kept.size

@@ -46,7 +46,7 @@ class KeptRows:
 
     ``lacks`` is the revision of the first change that must be read; None when none must. ``reading`` is that
     of what is being read, and ``pending`` are changes that came meanwhile. Rows from the hour ``read_from``
-    on were read at ``revision``.
+    on were read at ``revision``. ``used_at`` is when somebody asked for the answer last.
     """
 
     query: Query
@@ -59,6 +59,7 @@ class KeptRows:
     reading: int | None = None
     read_from: int = -FIRST
     revision: int = _BEFORE_ALL
+    used_at: float = 0.0
     rows: list[Row] = field(default_factory=list)
     hours: list[int] = field(default_factory=list)
     loading: asyncio.Task[None] | None = None
