@@ -192,6 +192,36 @@ async def test_answers_take_the_memory_that_is_counted():
     assert taken < 1.5 * (cache.entries.size_bytes - counted)
 
 
+async def test_answers_whose_time_has_passed_take_no_memory():
+    now = [0.0]
+
+    async def answer(ask):
+        return [] if ask.method == "eth_getLogs" else {"hash": ask.params[0]}
+
+    cache = made(answer, lambda: now[0])
+
+    async def logs(number):
+        await cache(Ask(NETWORK, "eth_getLogs", [{"blockHash": f"0x{number:064x}"}], 1e9, True))
+
+    for number in range(500):
+        now[0] = float(number)
+        await logs(number)
+        await logs(number // 100)  # the same one again, once it has passed
+        assert len(cache.entries) <= 62
+    now[0] = 1_000.0
+    await cache(Ask(NETWORK, "eth_getBlockByHash", [H], 1e9, True))
+    assert len(cache.entries) == 1
+    await logs(1)
+    now[0] = 1_061.0
+    await logs(2)
+    assert len(cache.entries) == 2
+    await cache(Ask(NETWORK, "eth_getBlockByHash", [H], 1e9, True))
+    now[0] = 2_000.0
+    await cache(Ask(NETWORK, "eth_getBlockByHash", ["0x" + "cd" * 32], 1e9, True))
+    left = cache.entries._entries.values()
+    assert (len(left), cache.entries.size_bytes) == (2, sum(each.size_bytes for each in left))
+
+
 async def test_what_would_fill_the_memory_is_not_kept():
     async def answer(ask):
         return {"hash": H, "filling": "x" * 20_000}

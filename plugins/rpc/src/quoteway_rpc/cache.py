@@ -84,7 +84,7 @@ class Cache:
         self._plans: dict[tuple[int, str, bytes], Plan | None] = {}
         self._undecided: dict[bytes, asyncio.Task[None]] = {}
         self._flights = Flights(self._fly, self._is_as_new, clock, count)
-        self.entries = Entries(capacity_bytes, count) if capacity_bytes else None
+        self.entries = Entries(capacity_bytes, count, clock) if capacity_bytes else None
 
     async def __call__(self, ask: Ask) -> Any:
         """Returns the answer from memory, from an identical call under way, or from the next stage.

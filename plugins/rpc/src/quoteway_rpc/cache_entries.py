@@ -1,10 +1,12 @@
-"""The answers in memory: the least recently used ones go when their bytes exceed the limit."""
+"""The answers in memory: those go whose time has passed, and those not used for longest when all exceed the
+limit."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from quoteway import Network
 
@@ -41,13 +43,17 @@ class Entry:
 
 class Entries:
     """Entries by key, bounded in bytes: those not used for longest go first. Nothing larger than an eighth of
-    the bound is kept.
+    the bound is kept. ``put`` also removes those whose ``until`` has passed, which nobody can use: answers at
+    the newest block would otherwise stay with those of all blocks before it.
 
     One dictionary in the order of use: ``cachetools.LRUCache`` has three, which cost 15 us for a new entry.
     """
 
-    def __init__(self, capacity_bytes: int, count: Count) -> None:
+    def __init__(self, capacity_bytes: int, count: Count, clock: Callable[[], float]) -> None:
         self._entries: OrderedDict[bytes, Entry] = OrderedDict()
+        self._ends: list[tuple[float, bytes]] = []
+        """A heap of the ends of entries with their keys, those of entries that are gone among them."""
+        self._clock = clock
         self._capacity = capacity_bytes
         self._largest = min(capacity_bytes // _LARGEST_PART, _LARGEST_BYTES)
         self._count = count
@@ -60,6 +66,7 @@ class Entries:
     def clear(self) -> None:
         """Drops all entries."""
         self._entries.clear()
+        self._ends.clear()
         self.size_bytes = 0
 
     def get(self, key: bytes) -> Entry | None:
@@ -74,12 +81,24 @@ class Entries:
         entry.size_bytes = len(key) + len(entry.body) + _OVERHEAD_BYTES
         if entry.size_bytes > self._largest:
             return False
+        self._forget_ended()
         before = self._entries.pop(key, None)
         self.size_bytes += entry.size_bytes - (0 if before is None else before.size_bytes)
         self._entries[key] = entry
+        if entry.until is not None:
+            heappush(self._ends, (entry.until, key))
         while self.size_bytes > self._capacity:
             _, oldest = self._entries.popitem(last=False)
             self.size_bytes -= oldest.size_bytes
             self._count(f"cache_evictions_{oldest.kind}", oldest.network, 1)
         self._count("cache_stored_bytes", entry.network, entry.size_bytes)
         return True
+
+    def _forget_ended(self) -> None:
+        now = self._clock()
+        while self._ends and self._ends[0][0] <= now:
+            end, key = heappop(self._ends)
+            entry = self._entries.get(key)
+            if entry is not None and entry.until == end:
+                del self._entries[key]
+                self.size_bytes -= entry.size_bytes
