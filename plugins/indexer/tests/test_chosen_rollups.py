@@ -2,6 +2,7 @@
 
 import logging
 import subprocess
+from unittest.mock import AsyncMock
 
 import pytest
 from computed_hours import Context
@@ -100,9 +101,14 @@ async def test_price_histories_of_the_same_intervals_are_read_once_and_few_candl
         assert (same.start, same.end) == (START - late_s, UNTIL - late_s)
         assert same.candles == whole.candles
     assert len(reads) == asked
+    later = await reader.revision() + 1
+    monkeypatch.setattr(reader, "revision", AsyncMock(return_value=later))
+    again = await metrics.price_history(CHAIN, COIN_TEXT, START, UNTIL, "1h")
+    assert (again, len(reads)) == (whole, 2 * asked)
+    assert [revision for revision, _ in metrics._histories.values()] == [later], "the one before is gone"
     for earlier in range(20):
         await metrics.price_history(CHAIN, COIN_TEXT, START - earlier * 3600, UNTIL, "1h")
-    kept = [1 + len(each.candles) for each in metrics._histories.values()]
+    kept = [1 + len(history.candles) for _, history in metrics._histories.values()]
     assert kept
     assert sum(kept) <= 20
 

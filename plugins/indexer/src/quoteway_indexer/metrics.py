@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Final
+from typing import Final, TypeAlias
 
 from cachetools import LRUCache
 from quoteway import (
@@ -32,6 +32,8 @@ STOPPED_S: Final = 30
 """An index process that has said nothing for so long is taken for stopped."""
 _MOST_CANDLES: Final = 20_000
 """The candles of all kept price histories together: one takes about 250 bytes."""
+_History: TypeAlias = tuple[int, PriceHistory | None]
+"""The revision of the index that a price history is of, and the history."""
 _ID: Final = re.compile(r"([1-9][0-9]{0,18}):0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})", re.ASCII)
 """The id of a pool or vault: the chain, and an address or the id of a v4 pool."""
 
@@ -48,7 +50,7 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         self._tokens = TokenBook(reader)
         self._pools = PoolBook(context, reader, self._tokens)
         self._vaults = VaultBook(context, reader)
-        self._histories: LRUCache[tuple[object, ...], PriceHistory | None] = LRUCache(_MOST_CANDLES, _size)
+        self._histories: LRUCache[tuple[object, ...], _History] = LRUCache(_MOST_CANDLES, _size)
 
     async def series(
         self, resource_id: str, metric: str, start: int, end: int, interval: str
@@ -74,12 +76,14 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         step_s = INTERVALS_S[interval]
         # The intervals that begin in the span: those of the next second are mostly the same.
         first, beyond = (-(-moment // step_s) * step_s for moment in (start, end))
-        key = chain_id, token, first, beyond, interval, await self._reader.revision()
-        if key in self._histories:
-            history = self._histories[key]
+        key = chain_id, token, first, beyond, interval
+        revision = await self._reader.revision()
+        kept = self._histories.get(key)
+        if kept is not None and kept[0] == revision:
+            history = kept[1]
         else:
-            history = await candles.price_history(self._reader, *key[:5], self._context.now())
-            self._histories[key] = history
+            history = await candles.price_history(self._reader, *key, self._context.now())
+            self._histories[key] = revision, history
         return None if history is None else replace(history, start=start, end=end)
 
     async def index_status(self) -> tuple[IndexStatus, ...]:
@@ -106,7 +110,8 @@ class IndexMetrics(IndexedWallets, MetricsProvider):
         return tuple(found)
 
 
-def _size(history: PriceHistory | None) -> int:
+def _size(kept: _History) -> int:
+    _, history = kept
     return 1 + (0 if history is None else len(history.candles))
 
 
