@@ -59,7 +59,10 @@ class WalletHistory:
     async def hour_prices(
         self, chain_id: int, tokens: Sequence[models.Address], start: int, end: int
     ) -> Sequence[models.TokenHours] | None:
-        """Returns the prices of tokens in the hours that begin in ``start`` to ``end`` (Unix seconds)."""
+        """Returns the prices of tokens in the hours that begin in ``start`` to ``end`` (Unix seconds).
+
+        Asked for as many tokens as have 50,000 hours together, or for one where the span has more.
+        """
         return None
 
     async def known_events(
