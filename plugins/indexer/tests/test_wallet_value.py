@@ -4,10 +4,14 @@ import random
 
 import pytest
 from index_rows import facts, row
+from quoteway import Token
 from quoteway.engine import wallet_value
 from quoteway.evm.abi import function
-from quoteway_indexer.store import Commit
-from wallet_service import CHAIN, OTHER, WALLET, WalletService
+from quoteway.host.history import MOST_HOURS
+from quoteway_indexer.source_versions import version_of
+from quoteway_indexer.store import Commit, Span
+from quoteway_indexer.transfer_sources import SOURCE
+from wallet_service import CHAIN, OTHER, STUB, WALLET, WalletService, stubs
 
 SEND = function("transfer(address to, uint256 value)")
 BALANCE_OF = function("balanceOf(address owner) returns (uint256)")
@@ -145,6 +149,44 @@ async def test_too_many_transfers_begin_the_coverage_later(past, monkeypatch):
         for each in body["tokens"]:
             (token,) = (one for one in past.tokens if one.address == each["token"]["address"])
             assert each["amounts"][at] == (str(past.balance(token, block)) if is_covered else None)
+
+
+@pytest.mark.slow
+async def test_a_year_of_a_wallet_with_more_prices_than_one_answer_of_the_index_may_have(past):
+    addresses, days = stubs(60), 365
+    hours = range(0, days * 24)
+    assert len(addresses) * len(hours) > MOST_HOURS
+    past.service.put(STUB, *addresses)
+    with past.service.devnet.rpc() as rpc:
+        first = int(rpc("eth_getBlockByNumber", "latest", False)["timestamp"], 16)
+        past.start = first // (24 * HOUR) * 24 * HOUR + 24 * HOUR
+        past.at(rpc, past.start)
+        received = int(rpc("eth_blockNumber"), 16)
+        past.at(rpc, past.start + days * 24 * HOUR)
+    tokens = [Token(CHAIN, each, 6, f"T{n}", f"T{n}") for n, each in enumerate(addresses)]
+    held = {token: int(token.address[-4:], 16) for token in tokens}  # what a stub says it holds
+    ends = {"sender": bytes.fromhex(OTHER[2:]), "recipient": bytes.fromhex(WALLET[2:])}
+    at = {"block": received, "timestamp": past.start, **ends}
+    rows = [
+        {**at, "log_index": n, "token": bytes.fromhex(token.address[2:]), "amount": amount}
+        for n, (token, amount) in enumerate(held.items())
+    ]
+    span = Span(SOURCE, version_of(past.service.sources[0]), 0, received + 1)
+    past.service.store.commit(Commit(CHAIN, facts={"transfer": facts("transfer", *rows)}, read=(span,)))
+    for number, token in enumerate(tokens):
+        past.price(*((token, hour, number + 1 + hour / 1_000) for hour in hours))
+    path = f"{HISTORY[:-2]}1d&from={past.start + 24 * HOUR}&to={past.start + days * 24 * HOUR}"
+    async with past.service.serving(listed=tokens):
+        body = await past.service.get("getPortfolioHistory", path)
+    assert partial(body) == NEVER_COUNTED
+    assert len(body["tokens"]) == len(tokens)
+    assert len(body["points"]) == days
+    for day, point in enumerate(body["points"], 1):
+        last = day * 24 - 1
+        value = sum(
+            amount / 10**6 * (number + 1 + last / 1_000) for number, amount in enumerate(held.values())
+        )
+        assert point["valueUsd"] == pytest.approx(value, rel=1e-9)
 
 
 async def test_without_an_index_it_is_503_and_wrong_spans_are_422(past):
