@@ -154,7 +154,7 @@ async def test_too_many_transfers_begin_the_coverage_later(past, monkeypatch):
 @pytest.mark.slow
 async def test_a_year_of_a_wallet_with_more_prices_than_one_answer_of_the_index_may_have(past):
     addresses, days = stubs(60), 365
-    hours = range(0, days * 24)
+    hours = range(days * 24)
     assert len(addresses) * len(hours) > MOST_HOURS
     past.service.put(STUB, *addresses)
     with past.service.devnet.rpc() as rpc:

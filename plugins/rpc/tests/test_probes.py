@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import quoteway_rpc
 from fake_node import FakeNode, healthy, ok
-from health_of import BROKEN, FAULT, clock, make, names, states, tell
+from health_of import BROKEN, CAPACITY, FAULT, clock, make, names, states, tell
 from quoteway import Endpoint, UpstreamError
 from quoteway.config.model import Config
 from quoteway.config.network import NetworkConfig
@@ -45,6 +45,36 @@ async def test_a_probe_brings_an_upstream_back_and_no_caller_is_one(make, clock,
         assert names(health) == ["n0", "n1"]
         assert health.next_probe_s() is None
         assert good.seen == []
+        await health.close()
+
+
+async def test_the_next_probe_is_a_second_after_the_last_one_while_nobody_else_answers_in_time(
+    make, clock, by_hand
+):
+    async with FakeNode(BROKEN) as bad, FakeNode() as good:
+        health = make(*at(bad, good))
+        health.hurry_probes()
+        assert health.next_probe_s() is None, "nothing is out"
+        tell(health, "n0", FAULT)
+        for pause_s in (1, 2, 4, 8):
+            clock.now += pause_s
+            await health.probe()
+        assert health.next_probe_s() == 10
+        clock.now += 0.25
+        health.hurry_probes()
+        assert health.next_probe_s() == 0.75
+        health.hurry_probes()
+        assert health.next_probe_s() == 0.75
+        clock.now += 0.75
+        await health.probe()
+        assert states(health)["n0"] == ("open", "http_500")
+        assert health.next_probe_s() == 10
+        clock.now += 5
+        health.hurry_probes()
+        assert health.next_probe_s() == 0
+        tell(health, "n0", CAPACITY, retry_after_s=30)
+        health.hurry_probes()
+        assert health.next_probe_s() == 30, "its own word is heeded"
         await health.close()
 
 

@@ -184,6 +184,8 @@ class Attempts:
             self._hedge_due = False
             if self._may_hedge(now):
                 self._wanted += 1
+            else:
+                self._network.health.hurry_probes()
             self._arm_hedge(now)
         self._use_place(now)
         while len(self._legs) < self._wanted and self._waiter is None and self._pause is None:

@@ -80,6 +80,10 @@ class Lane:
         share = self._overtaken_share(now)
         self._share, self._share_at = share + (1 - share) * _WEIGHT, now
 
+    def recovered(self) -> None:
+        """Records that a probe was answered: it does not hang."""
+        self.overtaken = 0
+
     def lacked(self, method: str, now: float) -> None:
         """Records that it does not have what a call of this method asked for."""
         times, until = self._lacks.get(method, (0, 0.0))

@@ -68,6 +68,8 @@ class Health:
         self._orders: dict[str, tuple[float, list[Upstream]]] = {}
         self._quantiles: dict[tuple[str, float, int], tuple[float, float | None]] = {}
         self._probing = Probing(self, attempt_timeout_s)
+        self.on_recovery: Callable[[Upstream], None] = lambda upstream: None
+        """Is called with an upstream that is in use again after a probe."""
 
     # --- choosing -------------------------------------------------------------------------------------------
 
@@ -243,7 +245,17 @@ class Health:
             state.probe_failed(now, "behind", self._cooldown_s)
         elif state.out:
             state.recovered()
+            self.on_recovery(upstream)
             self._log.info("%s of %s answers again", upstream.label, self.network.slug)
+
+    def hurry_probes(self) -> None:
+        """Probes the upstreams that are out a second after their last probes: one in use is slow, and no
+        other one may be asked in its stead. Else pauses between probes grow to ``cooldown_s``.
+        """
+        now = self._clock()
+        hurried = [state for state in self._probed() if state.hurry(now)]
+        if hurried:
+            self._probing.hurry()
 
     def probe_failed(self, upstream: Upstream, kind: str) -> None:
         """Notes a probe that was not answered."""

@@ -31,6 +31,7 @@ class Probing:
         self.task: asyncio.Task[None] | None = None
         self._closed = False
         self._used = True
+        self._sooner = asyncio.Event()
 
     def used(self, now: float) -> None:
         """Notes that the network is in use. A task that ended for want of calls starts again."""
@@ -52,6 +53,10 @@ class Probing:
         name = f"rpc probes of {self._health.network.slug}"
         self.task = loop.create_task(self._run(), name=name, context=contextvars.Context())
 
+    def hurry(self) -> None:
+        """Notes that a probe is due sooner than it was."""
+        self._sooner.set()
+
     async def close(self) -> None:
         """Ends the task."""
         self._closed = True
@@ -67,7 +72,10 @@ class Probing:
         idle_s = 0.0
         while (left_s := self._health.next_probe_s()) is not None:
             wait_s = min(max(left_s, LEAST_WAIT_S), MOST_WAIT_S)
-            await asyncio.sleep(wait_s)
+            self._sooner.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait_s):
+                    await self._sooner.wait()
             idle_s = 0.0 if self._used else idle_s + wait_s
             self._used = False
             if idle_s >= IDLE_S:

@@ -71,10 +71,12 @@ class Race:
         self._networks: dict[int, NetworkRace] = {}
         for chain_id, some in upstreams.items():
             bulkhead = Bulkhead.of(some, limits.most_requests)
+            lanes = {lane.upstream: lane for lane in bulkhead.lanes}
+            healths[chain_id].on_recovery = partial(_recovered, lanes)
             self._networks[chain_id] = NetworkRace(
                 healths[chain_id],
                 bulkhead,
-                {lane.upstream: lane for lane in bulkhead.lanes},
+                lanes,
                 HedgeBudget(limits.hedge_share, HEDGE_BURST),
                 HedgeDelays(healths[chain_id], limits.hedge_floor_s, limits.hedge_unknown_s),
                 partial(_count_of, count, healths[chain_id].network),
@@ -139,6 +141,10 @@ class Race:
         except asyncio.CancelledError:
             bulkhead.leave(waiter)
             raise
+
+
+def _recovered(lanes: Mapping[Upstream, Lane], upstream: Upstream) -> None:
+    lanes[upstream].recovered()
 
 
 def _count_of(count: Callable[[str, Network, int], None], network: Network, event: str) -> None:

@@ -83,6 +83,7 @@ class State:
     reason: str | None = None
     probe_at: float = math.inf
     pause_s: float = 0.0
+    paused_at: float = -math.inf
     limited_until: float = -math.inf
     in_flight: int = 0
     rate: Rate = field(default_factory=Rate)
@@ -179,6 +180,14 @@ class State:
         self.reason = reason
         self._pause(now, cooldown_s)
 
+    def hurry(self, now: float) -> bool:
+        """Brings the next probe forward, to ``FIRST_PAUSE_S`` after the last one. Returns whether it did."""
+        soon = max(now, self.paused_at + FIRST_PAUSE_S)
+        if not self.out or self.probe_at <= soon:
+            return False
+        self.probe_at = soon
+        return True
+
     def recovered(self) -> None:
         """Closes the breaker after a probe. Its window begins anew."""
         self._close()
@@ -214,4 +223,4 @@ class State:
 
     def _pause(self, now: float, cooldown_s: float) -> None:
         self.pause_s = min(2 * self.pause_s or FIRST_PAUSE_S, max(cooldown_s, 0.0))
-        self.probe_at = now + self.pause_s
+        self.paused_at, self.probe_at = now, now + self.pause_s
