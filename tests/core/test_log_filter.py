@@ -2,7 +2,8 @@
 
 import pytest
 from quoteway.errors import InvalidRequest
-from quoteway.evm.log_filter import MAX_FILTER_ITEMS, LogFilter, bloom_of, read_filter
+from quoteway.evm.log_bloom import bloom_of
+from quoteway.evm.log_filter import MAX_FILTER_ITEMS, LogFilter, read_filter
 
 A, B = "0x" + "a1" * 20, "0x" + "b2" * 20
 T, U, V = "0x" + "01" * 32, "0x" + "02" * 32, "0x" + "03" * 32

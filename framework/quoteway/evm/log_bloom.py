@@ -6,15 +6,18 @@ negatives: a log whose address is not in it is not of this block.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import Final
 
 from quoteway.evm.address import keccak256
 
-_BITS = 2048
+_BITS: Final = 2_048
 
 
 @lru_cache(maxsize=16_384)
-def _mask(item: str) -> int:
+def bloom_mask(item: str) -> int:
+    """Returns the three bits that an address or a topic, given as 0x hex, sets in a block's filter."""
     digest = keccak256(bytes.fromhex(item[2:]))
     mask = 0
     for at in (0, 2, 4):
@@ -22,9 +25,17 @@ def _mask(item: str) -> int:
     return mask
 
 
+def bloom_of(items: Iterable[str]) -> int:
+    """Returns the filter of these addresses and topics, given as 0x hex."""
+    bloom = 0
+    for item in items:
+        bloom |= bloom_mask(item)
+    return bloom
+
+
 def may_contain(bloom: int, item: str) -> bool:
     """Returns whether a filter may hold an address or topic, given as 0x hex."""
-    mask = _mask(item)
+    mask = bloom_mask(item)
     return bloom & mask == mask
 
 

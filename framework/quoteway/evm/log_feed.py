@@ -16,7 +16,8 @@ import orjson
 from quoteway.errors import GatewayError, Reason, UpstreamError
 from quoteway.evm.block_feed import KEPT_BLOCKS, MAX_GAP_BLOCKS, BlockFeed, FeedBlock
 from quoteway.evm.chain import RpcChain
-from quoteway.evm.log_filter import LogFilter, bloom_of
+from quoteway.evm.log_bloom import bloom_of
+from quoteway.evm.log_filter import LogFilter
 
 log = logging.getLogger("quoteway.evm")
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 from quoteway.errors import FieldError, InvalidRequest, Reason
-from quoteway.evm.address import keccak256
+from quoteway.evm.log_bloom import bloom_mask
 
 MAX_FILTER_ITEMS: Final = 1_024
 """Addresses and topics of one filter together. Each block is compared with the filters of all clients."""
@@ -17,7 +16,6 @@ MAX_TOPICS: Final = 4
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{40}", re.ASCII)
 _TOPIC = re.compile(r"0x[0-9a-fA-F]{64}", re.ASCII)
-_BLOOM_BITS = 2_048
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,27 +50,6 @@ class LogFilter:
         return all(
             wanted is None or topic in wanted for wanted, topic in zip(self.topics, topics, strict=False)
         )
-
-
-@lru_cache(maxsize=65_536)
-def bloom_mask(item: str) -> int:
-    """Returns the three bits that an address or a topic sets in a block's bloom filter of 2,048 bits.
-
-    ``item`` is 0x hex (yellow paper, section 4.3.1).
-    """
-    digest = keccak256(bytes.fromhex(item[2:]))
-    mask = 0
-    for at in (0, 2, 4):
-        mask |= 1 << (int.from_bytes(digest[at : at + 2]) % _BLOOM_BITS)
-    return mask
-
-
-def bloom_of(items: Iterable[str]) -> int:
-    """Returns the bloom filter of these addresses and topics."""
-    bloom = 0
-    for item in items:
-        bloom |= bloom_mask(item)
-    return bloom
 
 
 def read_filter(value: Any, path: str = "params[1]") -> LogFilter:

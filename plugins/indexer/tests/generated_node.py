@@ -5,7 +5,7 @@ import hashlib
 import json
 
 from quoteway import EventRule, EventSource
-from quoteway.evm.log_filter import bloom_of
+from quoteway.evm.log_bloom import bloom_of
 from quoteway.testing.faulty_node import FaultyNode, send
 
 CHAIN_ID = 31337
