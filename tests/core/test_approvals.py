@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 from devnet_gateway import THIEF, USER
-from quoteway.engine.approvals import WalletReader, approval_steps
+from quoteway.engine.approvals import BLOCKS_KEPT, WalletReader, approval_steps
 from quoteway.evm import erc20, permit2
 from quoteway.models import NATIVE, Spend
 
@@ -109,6 +109,26 @@ async def test_wallets_are_read_once_per_block_and_what_is_no_token_is_absent(op
     asked = here.chain.requests
     assert await reader.read(here.chain, block, USER, tokens, [(usdc.address, router, None)]) == first
     assert here.chain.requests == asked
+
+
+async def test_what_was_read_at_blocks_that_have_passed_leaves_memory(open_gateway):
+    here = await open_gateway()
+    reader, block, usdc = WalletReader(), await here.chain.head(), here.token("USDC")
+    blocks = [replace(block, hash=f"0x{number:064x}") for number in range(1, 3 * BLOCKS_KEPT)]
+    reads = []
+
+    class Chain:
+        network = here.chain.network
+
+        async def call_many(self, calls, block):
+            reads.append(block)
+            return [bytes(32) for _ in calls]
+
+    for each in (*blocks, *blocks[-BLOCKS_KEPT:]):
+        await reader.read(Chain(), each, USER, [usdc.address], [])
+    assert reads == blocks, "those of the last blocks are kept"
+    await reader.read(Chain(), blocks[0], USER, [usdc.address], [])
+    assert reads == [*blocks, blocks[0]]
 
 
 async def test_a_symbol_that_rewrites_its_sentence_is_not_shown(open_gateway, router):

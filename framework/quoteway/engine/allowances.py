@@ -106,7 +106,7 @@ async def read_allowances(
     grants = (grant for token in sorted(tokens) for grant in spenders.grants(token))
     asked = list(dict.fromkeys((*grants, *found[:MAX_LOGGED])))
     # A reader of its own: its cache would keep these many values for nobody.
-    wallet = await WalletReader(size=1).read(chain, block, owner, (), asked)
+    wallet = await WalletReader(most_owners=1).read(chain, block, owner, (), asked)
     held = [
         Allowance(token, spender, amount) for (token, spender), amount in wallet.allowances.items() if amount
     ]

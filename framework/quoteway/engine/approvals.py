@@ -7,9 +7,10 @@ only for tokens that require it (USDT).
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from cachetools import LRUCache
 
@@ -36,6 +37,10 @@ from quoteway.models import (
 GrantKey = tuple[Address, Address, Address | None]
 """Token, spender, and the Permit2 spender when ``spender`` is Permit2 (else None)."""
 
+BLOCKS_KEPT: Final = 4
+"""The blocks of each network whose reads are kept: of those before the head, nobody asks again."""
+MOST_OWNERS: Final = 1_024
+
 _PERMIT2 = (permit2.ADDRESS, "Permit2")
 
 
@@ -54,10 +59,16 @@ class Wallet:
 
 
 class WalletReader:
-    """Reads wallets with a cache per block. Values not in the cache are read in one round trip."""
+    """Reads wallets, and keeps what it read at the last blocks of each network, of ``most_owners`` each.
 
-    def __init__(self, size: int = 4096) -> None:
-        self._known: LRUCache[tuple[int, Block, Address], dict[Read, Sequence[int]]] = LRUCache(size)
+    Values that are not kept are read in one round trip.
+    """
+
+    def __init__(self, most_owners: int = MOST_OWNERS) -> None:
+        self._most_owners = most_owners
+        self._blocks = defaultdict[int, LRUCache[Block, LRUCache[Address, dict[Read, Sequence[int]]]]](
+            lambda: LRUCache(BLOCKS_KEPT)
+        )
 
     async def read(
         self,
@@ -77,7 +88,8 @@ class WalletReader:
         }
         # Keyed by the whole block, not its hash: a provider may combine the hash of one block with the
         # number of another, and some nodes read by number.
-        known = self._known.setdefault((chain.network.chain_id, block, owner), {})
+        owners = self._blocks[chain.network.chain_id].setdefault(block, LRUCache(self._most_owners))
+        known = owners.setdefault(owner, {})
         reads = dict.fromkeys((*balances.values(), *allowances.values(), *pulled.values()))
         missing = [read for read in reads if read not in known]
         if missing:

@@ -205,7 +205,7 @@ class Building:
         block, tokens = await asyncio.gather(
             chain.head(), self._quoting.tokens.find_each(chain_id, addresses)
         )
-        wallet = await WalletReader(size=1).read(chain, block, owner, (), grants)
+        wallet = await WalletReader(most_owners=1).read(chain, block, owner, (), grants)
         check_readable(grants, wallet, tokens)
         steps = revocation_steps(chain, wallet, grants, tokens)
         await self._quoting.rehearsing.require_code(
