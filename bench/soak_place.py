@@ -158,7 +158,7 @@ attempt_timeout_s = 5
 total_timeout_s = 30
 cache_store = {{ env = "SOAK_CACHE" }}
 # Full before memory is compared: what grows after that is no cache.
-cache_bytes = 4194304
+cache_bytes = 1048576
 [plugin.indexer]
 enabled = true
 store = "postgres"
