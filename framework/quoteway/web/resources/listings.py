@@ -31,8 +31,8 @@ from quoteway.web.http.cache import CACHE
 from quoteway.web.http.health import readiness
 from quoteway.web.http.operation import Call, get
 from quoteway.web.resources import catalog
+from quoteway.web.wire.networks import NetworkPage, NetworkRow
 from quoteway.web.wire.providers import ProviderPage, ProviderRow
-from quoteway.web.wire.rows import NetworkPage, NetworkRow
 from quoteway.web.wire.view import Wire, camel_case
 
 HEALTH_TIMEOUT_S = 0.2
