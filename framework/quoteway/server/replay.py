@@ -16,8 +16,9 @@ from marshmallow import ValidationError
 
 from quoteway.config.fields import load_section
 from quoteway.config.limits import LimitsConfig
-from quoteway.config.model import Config, PluginsConfig, ServerConfig, SigningKey
+from quoteway.config.model import Config, PluginsConfig, SigningKey
 from quoteway.config.network import NetworkConfig
+from quoteway.config.server import ServerConfig
 from quoteway.engine.bundles import PUBLIC_KEY, PUBLIC_KEY_ID, Bundle, BundleError
 from quoteway.engine.gateway import Gateway
 from quoteway.host.recorded_exchanges import recorded_exchanges

@@ -88,7 +88,8 @@ async def served(
     from aiohttp import web
 
     from quoteway.config.limits import LimitsConfig
-    from quoteway.config.model import Config, QuotesConfig, ServerConfig
+    from quoteway.config.model import Config, QuotesConfig
+    from quoteway.config.server import ServerConfig
     from quoteway.engine.gateway import Gateway
     from quoteway.server.serve import make_runner
     from quoteway.testing.fakes import pinned

@@ -24,7 +24,8 @@ from typing import Any
 
 from importlib_metadata import EntryPoint
 
-from quoteway.config.model import CallsConfig, Config, PluginsConfig, QuotesConfig, ServerConfig
+from quoteway.config.model import CallsConfig, Config, PluginsConfig, QuotesConfig
+from quoteway.config.server import ServerConfig
 from quoteway.context import PRICE_WAIT_S
 from quoteway.deadlines import ends_at_s
 from quoteway.errors import ConfigError, GatewayError

@@ -13,7 +13,7 @@ import orjson
 from aiohttp import web
 from aiohttp.typedefs import Handler
 
-from quoteway.config.model import ServerConfig
+from quoteway.config.server import ServerConfig
 from quoteway.engine.action_signatures import KEYS_PATH
 from quoteway.engine.gateway import Gateway
 from quoteway.errors import ProviderUnavailable
