@@ -8,14 +8,14 @@ from fake_node import FakeNode, healthy
 from faults import hang
 from gates import after, own
 
-SLOW_S = 2.0
+SLOW_S = 4.0
 WITHIN_S = 5.0
-"""Half of the pause that the good node has: its next probe, a second after the last one, and much time."""
+"""Half of the pause that the good node has."""
 
 
 async def test_a_node_that_was_given_up_is_probed_at_once_when_the_others_get_slow(over):
     async with FakeNode(hang) as one, FakeNode() as two, FakeNode() as three:
-        rpc = over([one, two, three], cooldown_s=10.0)
+        rpc = over([one, two, three], cooldown_s=10.0, attempt_timeout_s=1.5 * SLOW_S)
         (health,) = rpc._healths.values()
         numbers, took = itertools.count(), []
         # A slow answer comes before the time of an attempt is over: no other node is asked in its stead.
@@ -29,12 +29,9 @@ async def test_a_node_that_was_given_up_is_probed_at_once_when_the_others_get_sl
         async def client():
             while (began := time.monotonic()) < changed_at + WITHIN_S + 2:
                 await rpc.ask(*own(next(numbers)))
-                took.append((began - changed_at, time.monotonic() - began))
+                took.append(time.monotonic() - began)
                 await asyncio.sleep(0.1)
 
         await asyncio.gather(*(client() for _ in range(4)))
-        late = [each_s for began_s, each_s in took if began_s > WITHIN_S]
-        assert late
-        assert max(late) < SLOW_S / 2
-        slow = [each for each in took if each[1] >= SLOW_S / 2]
-        assert len(slow) <= 8, "those under way at the change, and one for each client until the probe"
+        # The good node is probed a second after its last probe. What is under way is sent to it at once then.
+        assert max(took) < SLOW_S / 2

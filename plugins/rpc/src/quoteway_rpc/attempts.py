@@ -298,7 +298,8 @@ class Attempts:
     # --- hedges and time ------------------------------------------------------------------------------------
 
     def _may_hedge(self, now: float) -> bool:
-        """Whether one more upstream is asked now. Costs a token, unless one that hangs is replaced."""
+        """Whether one more upstream is asked now. Costs a token, unless one that hangs is replaced, or by one
+        that was out when the call began."""
         if not self._legs or len(self._legs) < self._wanted or self._wanted >= MOST_AT_ONCE:
             return False
         first = next(iter(self._legs)).upstream
@@ -312,7 +313,8 @@ class Attempts:
         if not others:
             return False
         rescued = any(lane.hangs for lane in self._legs) and not all(lane.hangs for lane in others)
-        return rescued or self._network.budget.spend()
+        came_back = any(lane.recovered_at > leg.began for lane in others for leg in self._legs.values())
+        return rescued or came_back or self._network.budget.spend()
 
     def _arm_hedge(self, now: float) -> None:
         delay_s = self._network.delays.of(self._ask.method, now)

@@ -46,6 +46,7 @@ class Lane:
     failing_since: float = math.inf
     overtaken: int = 0
     answered_at: float = -math.inf
+    recovered_at: float = -math.inf
     _share: float = 0.0
     _share_at: float = 0.0
     _lacks: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -80,9 +81,9 @@ class Lane:
         share = self._overtaken_share(now)
         self._share, self._share_at = share + (1 - share) * _WEIGHT, now
 
-    def recovered(self) -> None:
+    def recovered(self, now: float) -> None:
         """Records that a probe was answered: it does not hang."""
-        self.overtaken = 0
+        self.overtaken, self.recovered_at = 0, now
 
     def lacked(self, method: str, now: float) -> None:
         """Records that it does not have what a call of this method asked for."""

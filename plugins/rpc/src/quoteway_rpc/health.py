@@ -68,8 +68,8 @@ class Health:
         self._orders: dict[str, tuple[float, list[Upstream]]] = {}
         self._quantiles: dict[tuple[str, float, int], tuple[float, float | None]] = {}
         self._probing = Probing(self, attempt_timeout_s)
-        self.on_recovery: Callable[[Upstream], None] = lambda upstream: None
-        """Is called with an upstream that is in use again after a probe."""
+        self.on_recovery: Callable[[Upstream, float], None] = lambda upstream, now: None
+        """Is called with an upstream that is in use again after a probe, and the time."""
 
     # --- choosing -------------------------------------------------------------------------------------------
 
@@ -245,7 +245,7 @@ class Health:
             state.probe_failed(now, "behind", self._cooldown_s)
         elif state.out:
             state.recovered()
-            self.on_recovery(upstream)
+            self.on_recovery(upstream, now)
             self._log.info("%s of %s answers again", upstream.label, self.network.slug)
 
     def hurry_probes(self) -> None:

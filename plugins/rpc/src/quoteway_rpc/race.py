@@ -143,8 +143,8 @@ class Race:
             raise
 
 
-def _recovered(lanes: Mapping[Upstream, Lane], upstream: Upstream) -> None:
-    lanes[upstream].recovered()
+def _recovered(lanes: Mapping[Upstream, Lane], upstream: Upstream, now: float) -> None:
+    lanes[upstream].recovered(now)
 
 
 def _count_of(count: Callable[[str, Network, int], None], network: Network, event: str) -> None:
