@@ -11,7 +11,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Final
 
 from quoteway import Network, UpstreamHealth
@@ -225,13 +225,14 @@ class Health:
 
     # --- probes ---------------------------------------------------------------------------------------------
 
-    def due(self, now: float) -> list[Upstream]:
+    def due(self) -> list[Upstream]:
         """Returns the upstreams to probe now."""
+        now = self._clock()
         return [state.upstream for state in self._probed() if now >= self._probe_at(state)]
 
-    def next_probe_s(self) -> float | None:
-        """Returns the seconds until the next probe; None when there is no upstream to probe."""
-        times = [self._probe_at(state) for state in self._probed()]
+    def next_probe_s(self, but: Collection[Upstream] = ()) -> float | None:
+        """Returns the seconds until the next probe; None when there is no upstream to probe ``but`` these."""
+        times = [self._probe_at(state) for state in self._probed() if state.upstream not in but]
         return max(min(times) - self._clock(), 0.0) if times else None
 
     def probed(self, upstream: Upstream, head: int) -> None:
@@ -249,18 +250,18 @@ class Health:
             self._log.info("%s of %s answers again", upstream.label, self.network.slug)
 
     def hurry_probes(self) -> None:
-        """Probes the upstreams that are out a second after their last probes: one in use is slow, and no
-        other one may be asked in its stead. Else pauses between probes grow to ``cooldown_s``.
+        """Probes the upstreams that are out a second after their last probes began: one in use is slow, and
+        no other one may be asked in its stead. Else pauses between probes grow to ``cooldown_s``.
         """
         now = self._clock()
         hurried = [state for state in self._probed() if state.hurry(now)]
         if hurried:
             self._probing.hurry()
 
-    def probe_failed(self, upstream: Upstream, kind: str) -> None:
-        """Notes a probe that was not answered."""
+    def probe_failed(self, upstream: Upstream, kind: str, took_s: float = 0.0) -> None:
+        """Notes a probe that was not answered for so long."""
         self._orders.clear()
-        self._of[id(upstream)].probe_failed(self._clock(), kind, self._cooldown_s)
+        self._of[id(upstream)].probe_failed(self._clock(), kind, self._cooldown_s, took_s)
 
     @property
     def probing(self) -> asyncio.Task[None] | None:
@@ -268,8 +269,8 @@ class Health:
         return self._probing.task
 
     async def probe(self) -> None:
-        """Probes the upstreams that are due. The background task does it; tests may."""
-        await self._probing.probe(self.due(self._clock()))
+        """Probes the upstreams that are due at once, for tests. The background task does it by itself."""
+        await self._probing.probe(self.due())
 
     async def close(self) -> None:
         """Ends the probes."""

@@ -54,7 +54,7 @@ class Probing:
         self.task = loop.create_task(self._run(), name=name, context=contextvars.Context())
 
     def hurry(self) -> None:
-        """Notes that a probe is due sooner than it was."""
+        """Is called when a probe is due sooner than it was."""
         self._sooner.set()
 
     async def close(self) -> None:
@@ -69,21 +69,33 @@ class Probing:
         await asyncio.gather(*(self._probe(upstream) for upstream in upstreams))
 
     async def _run(self) -> None:
+        """Probes each upstream when it is due: one that hangs does not hold up the others."""
         idle_s = 0.0
-        while (left_s := self._health.next_probe_s()) is not None:
-            wait_s = min(max(left_s, LEAST_WAIT_S), MOST_WAIT_S)
-            self._sooner.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait_s):
-                    await self._sooner.wait()
-            idle_s = 0.0 if self._used else idle_s + wait_s
-            self._used = False
-            if idle_s >= IDLE_S:
-                return
-            await self._health.probe()
+        probes: dict[Upstream, asyncio.Task[None]] = {}
+        try:
+            while (left_s := self._health.next_probe_s(probes)) is not None or probes:
+                wait_s = MOST_WAIT_S if left_s is None else min(max(left_s, LEAST_WAIT_S), MOST_WAIT_S)
+                self._sooner.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(wait_s):
+                        await self._sooner.wait()
+                idle_s = 0.0 if self._used else idle_s + wait_s
+                self._used = False
+                if idle_s >= IDLE_S:
+                    return
+                probes = {upstream: task for upstream, task in probes.items() if not task.done()}
+                for upstream in self._health.due():
+                    if upstream not in probes:
+                        probes[upstream] = asyncio.create_task(self._probe(upstream))
+                        probes[upstream].add_done_callback(lambda _: self._sooner.set())
+        finally:
+            for task in probes.values():
+                task.cancel()
+            if probes:
+                await asyncio.wait(probes.values())
 
     async def _probe(self, upstream: Upstream) -> None:
-        kind = "session_closed"
+        began, kind = asyncio.get_running_loop().time(), "session_closed"
         with contextlib.suppress(RuntimeError):  # the server stops, and its session with it
             try:
                 self._health.probed(upstream, await upstream.probe(timeout_s=self._timeout_s))
@@ -92,4 +104,4 @@ class Probing:
                 kind = failure.kind
             except RpcError:
                 kind = "rpc_error"
-        self._health.probe_failed(upstream, kind)
+        self._health.probe_failed(upstream, kind, asyncio.get_running_loop().time() - began)

@@ -174,14 +174,16 @@ class State:
         self.suspect = True
         self.open = self.open or hopeless or rotten or self._failed_in_row >= IN_A_ROW
 
-    def probe_failed(self, now: float, reason: str, cooldown_s: float) -> None:
+    def probe_failed(self, now: float, reason: str, cooldown_s: float, took_s: float = 0.0) -> None:
         """Opens the breaker until the next probe, after a longer time than before."""
         self.open = self.suspect = True
         self.reason = reason
         self._pause(now, cooldown_s)
+        self.paused_at -= took_s
 
     def hurry(self, now: float) -> bool:
-        """Brings the next probe forward, to ``FIRST_PAUSE_S`` after the last one. Returns whether it did."""
+        """Brings the next probe forward, to ``FIRST_PAUSE_S`` after the last one began, or after the failure
+        without one. Returns whether it did."""
         soon = max(now, self.paused_at + FIRST_PAUSE_S)
         if not self.out or self.probe_at <= soon:
             return False
