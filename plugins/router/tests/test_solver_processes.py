@@ -137,6 +137,20 @@ async def test_a_process_keeps_a_bounded_number_of_pools(solvers, monkeypatch):
         assert solved.optimality["bound"] == kept
 
 
+async def test_pools_that_no_snapshot_had_for_a_while_are_forgotten(solvers, monkeypatch):
+    stays = pair(1)
+    for kept_s, pools, kept in (
+        (300.0, [stays, pair(2), pair(3)], 3),
+        (300.0, [stays, pair(4)], 4),
+        (0.0, [stays, pair(5)], 2),
+        (0.0, [pair(2), stays], 2),
+    ):
+        monkeypatch.setattr(solver_process, "POOLS_KEPT_S", kept_s)
+        solved = await solvers.solve(snapshot_of(*pools), order("counts"), LONG_S)
+        assert [hop.pool for hop in solved.hops] == pools
+        assert solved.optimality["bound"] == kept
+
+
 async def test_a_solver_may_keep_what_it_makes_of_a_snapshot():
     first, second = snapshot_of(), snapshot_of(block="0xnext")
     async with SolverProcesses(1, "solver_functions:KeepsTheSnapshot") as solvers:

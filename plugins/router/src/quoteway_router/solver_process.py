@@ -30,6 +30,9 @@ from quoteway_router.solver_messages import (
 
 POOLS_KEPT = 1_024
 """How many pool states a process keeps, the least recently used first to go; more if a snapshot has more."""
+POOLS_KEPT_S = 300.0
+"""How long a process keeps the state of a pool that no snapshot has any more: most are of blocks that have
+passed."""
 START_S = 30.0
 """Most time of a start. The solver's libraries are imported in it."""
 GRACE_S = 0.5
@@ -75,7 +78,8 @@ class SolverProcess:
         self._memory_mb = memory_mb
         self._tasks, self._answers = process.stdin, process.stdout
         self.ended = asyncio.ensure_future(process.wait())
-        self._pools: OrderedDict[int, Pool] = OrderedDict()
+        self._pools: OrderedDict[int, tuple[Pool, float]] = OrderedDict()
+        """By their ``id``, with the time at which they were last in a snapshot."""
         self._snapshot: Snapshot | None = None
 
     @classmethod
@@ -111,9 +115,9 @@ class SolverProcess:
         keys: list[int] | None = None
         dropped: list[int] = []
         if snapshot is not self._snapshot:
-            await self._send_new(snapshot)
-            excess = len(self._pools) - max(POOLS_KEPT, len(snapshot.pools))
-            dropped = [self._pools.popitem(last=False)[0] for _ in range(excess)]
+            now = loop.time()
+            await self._send_new(snapshot, now)
+            dropped = self._forget(max(POOLS_KEPT, len(snapshot.pools)), now - POOLS_KEPT_S)
             keys = [id(pool) for pool in snapshot.pools]
             self._snapshot = snapshot
         left_s = max(deadline - loop.time(), 0.0)
@@ -142,13 +146,24 @@ class SolverProcess:
     def _send(self, message: NewPools | Task) -> None:
         self._tasks.write(framed(encode_message(message)))
 
-    async def _send_new(self, snapshot: Snapshot) -> None:
+    def _forget(self, most: int, before: float) -> list[int]:
+        """Forgets what exceeds ``most`` pools or was last used before a time. Returns the keys."""
+        forgotten: list[int] = []
+        for key, (_, used_at) in self._pools.items():
+            if len(self._pools) - len(forgotten) <= most and used_at >= before:
+                break
+            forgotten.append(key)
+        for key in forgotten:
+            del self._pools[key]
+        return forgotten
+
+    async def _send_new(self, snapshot: Snapshot, now: float) -> None:
         new = {}
         for pool in snapshot.pools:
             key = id(pool)
             if key not in self._pools:
                 new[key] = pool
-            self._pools[key] = pool
+            self._pools[key] = pool, now
             self._pools.move_to_end(key)
         keys = list(new)
         try:
