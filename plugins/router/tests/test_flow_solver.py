@@ -55,3 +55,20 @@ def test_markets_are_made_once_and_kept_up_to_a_number_of_pools(monkeypatch):
     assert made == [first, second, third, second, large, first, list(first), list(first)]
     assert solver(first, None, *trade, **limits).flow.legs == expected.flow.legs
     assert len(made) == 9
+
+
+def test_markets_of_blocks_that_have_passed_are_forgotten(monkeypatch):
+    now = [1_000.0]
+    monkeypatch.setattr(flow_solver.time, "monotonic", lambda: now[0])
+    solver, blocks = flow_solver.FlowSolver(), []
+    for block in range(100):
+        now[0] += 2.0
+        blocks.append(tuple(pair(10 * block + n, 10**23) for n in range(2)))
+        solver._market(blocks[-1], WETH)
+        if block == 80:
+            used_again = solver._market(blocks[60], WETH)
+    assert len(solver._markets) == flow_solver.MARKETS_KEPT_S / 2.0 + 2, "and the one that was used again"
+    assert solver._market(blocks[60], WETH) is used_again
+    now[0] += 10 * flow_solver.MARKETS_KEPT_S
+    last = solver._market(blocks[-1], WETH)
+    assert [each for each, _ in solver._markets.values()] == [last]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,8 @@ from quoteway_amm.routing import NoPath
 
 MOST_POOLS = 4_096
 """The most pools of the markets that are kept: their arrays take some 100 MB. One market may have more."""
+MARKETS_KEPT_S = 60.0
+"""How long a market is kept after the last order on it: the next ones come on newer blocks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,8 @@ class FlowSolver:
     """Finds the best flows. Keeps the markets of the last snapshots: making one takes longer than a trade."""
 
     def __init__(self) -> None:
-        self._markets: OrderedDict[tuple[int, str | None], Market] = OrderedDict()
+        self._markets: OrderedDict[tuple[int, str | None], tuple[Market, float]] = OrderedDict()
+        """The least recently used first, with the time of the last order."""
 
     def __call__(
         self,
@@ -63,12 +67,17 @@ class FlowSolver:
         return best_flow_exact_in(market, wrapped_native, *ends, amount_in, gas_model, gas_price, **most)
 
     def _market(self, pools: Sequence[Pool], wrapped_native: str | None) -> Market:
-        key = id(pools), wrapped_native
-        market = self._markets.get(key)
+        key, now = (id(pools), wrapped_native), time.monotonic()
+        market, _ = self._markets.get(key, (None, now))
         if market is None or market.pools is not pools:  # the id may be that of an earlier sequence
-            market = Market(pools, wrapped_native, next(reversed(self._markets.values()), None))
-            self._markets[key] = market
+            before, _ = next(reversed(self._markets.values()), (None, now))
+            market = Market(pools, wrapped_native, before)
+        self._markets[key] = market, now
         self._markets.move_to_end(key)
-        while len(self._markets) > 1 and sum(len(each.pools) for each in self._markets.values()) > MOST_POOLS:
-            self._markets.popitem(last=False)
+        most = sum(len(each.pools) for each, _ in self._markets.values()) - MOST_POOLS
+        for old, (each, used_at) in list(self._markets.items())[:-1]:
+            if most <= 0 and used_at >= now - MARKETS_KEPT_S:
+                break
+            del self._markets[old]
+            most -= len(each.pools)
         return market
