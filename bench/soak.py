@@ -177,25 +177,34 @@ def _drifts(report: Report, samples: Sequence[Sample], began: float, seconds: fl
     last half hour as well is shown beside it, by the last sixth and the fourth one.
     """
     sixths = defaultdict[str, list[list[Usage]]](lambda: [[] for _ in range(6)])
+    sums: list[list[int]] = [[] for _ in range(6)]
     pids = defaultdict[str, set[int]](set)
     for at, usages in samples:
+        sixth = min(int(max(at - began, 0.0) * 6 / seconds), 5)
+        sums[sixth].append(sum(each.rss_bytes for each in usages))
         for each in usages:
             pids[each.name].add(each.pid)
-            sixths[each.name][min(int(max(at - began, 0.0) * 6 / seconds), 5)].append(each)
+            sixths[each.name][sixth].append(each)
+    if all(sums):
+        _drift(report, "all processes", [statistics.median(each) for each in sums])
     for name, parts in sixths.items():
         if not all(parts):
             continue
-        rss = [statistics.median(each.rss_bytes for each in part) for part in parts]
-        shown = ", ".join(f"{each / 2**20:.1f}" for each in rss)
-        report.baseline(f"{name}: memory of each sixth", f"{shown} MiB")
-        report.at_most(f"{name}: drift of memory", (rss[5] / rss[1] - 1) * 100, MOST_DRIFT, "%")
-        report.baseline(f"{name}: drift of the last half", f"{(rss[5] / rss[3] - 1) * 100:.1f} %")
+        _drift(report, name, [statistics.median(each.rss_bytes for each in part) for part in parts])
         opened = [statistics.median(each.fds for each in parts[number]) for number in (1, 5)]
         report.at_most(
             f"{name}: more open files, from {opened[0]:g}", opened[1] - opened[0], MOST_FDS, "files"
         )
     restarted = [name for name, found in pids.items() if len(found) > 1]
     report.none("processes that were started again", restarted, "processes")
+
+
+def _drift(report: Report, name: str, rss_bytes: Sequence[float]) -> None:
+    """Adds what the memory of a process was in each sixth."""
+    shown = ", ".join(f"{each / 2**20:.1f}" for each in rss_bytes)
+    report.baseline(f"{name}: memory of each sixth", f"{shown} MiB")
+    report.at_most(f"{name}: drift of memory", (rss_bytes[5] / rss_bytes[1] - 1) * 100, MOST_DRIFT, "%")
+    report.baseline(f"{name}: drift of the last half", f"{(rss_bytes[5] / rss_bytes[3] - 1) * 100:.1f} %")
 
 
 def _latencies(report: Report, outcomes: Sequence[Outcome], began: float, seconds: float) -> None:
