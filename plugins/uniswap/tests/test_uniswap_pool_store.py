@@ -277,28 +277,55 @@ async def test_a_node_without_the_block_after_the_head_costs_nothing_but_a_new_r
     await settled(harness, states, refs)
 
 
-async def test_a_node_that_never_gives_its_logs_is_not_waited_for(harness, monkeypatch):
+async def test_a_node_that_gives_no_logs_is_asked_again_ever_more_seldom(harness, monkeypatch):
     monkeypatch.setattr(pool_store, "CARRY_S", 0.02)
+    now = 0.0
     states, refs, forward = harness.states(), harness.refs(), harness.chain.forward
-    asked = 0
+    states.store._clock = lambda: now
+    asked: list[float] = []
 
     async def hanging(method, params, timeout_s):
-        nonlocal asked
         if method == "eth_getLogs":
-            asked += 1
+            asked.append(now)
             await asyncio.Event().wait()
         return await forward(method, params, timeout_s)
 
-    harness.chain.forward = hanging
-    for _ in range(6):
-        await settled(harness, states, refs)
-        move(harness)
-        harness.rpc("evm_mine")
-    assert asked == 3
-    harness.chain.forward = forward
-    states.store._pause_until_s = 0.0
+    async def blocks(at_s):
+        nonlocal now
+        for each_s in at_s:
+            now = each_s
+            move(harness)
+            harness.rpc("evm_mine")
+            await settled(harness, states, refs)
+
     await settled(harness, states, refs)
+    harness.chain.forward = hanging
+    await blocks([1, 2, 3, 4, 12.9, 13, 14, 32.9, 33, 34, 72, 73, 74, 153, 154, 313, 314, 612, 613, 912, 913])
+    assert asked == [1, 2, 3, 13, 33, 73, 153, 313, 613, 913]
+    harness.chain.forward = forward
+    await blocks([1213])
     assert states.store.counts["carried"] == 1
+    harness.chain.forward = hanging
+    asked.clear()
+    await blocks([1214, 1215, 1216, 1225, 1226])
+    assert asked == [1214, 1215, 1216, 1226]  # what was good again begins with the shortest pause
+
+
+async def test_pools_that_are_read_anew_and_have_not_changed_stay_the_same(harness, node):
+    states, refs, weth = harness.states(), tuple(harness.refs()), harness.network.wrapped_native
+    before = await states.graph(await harness.chain.head(fresh=True), refs, weth)
+    node.change["eth_getLogs"] = lambda logs: None
+    row = pool(harness, "WETH/USDC", "uniswap-v3", 500)
+    await swap(harness, row)
+    after = await states.graph(await harness.chain.head(fresh=True), refs, weth)
+    assert states.store.counts["carried"] == 0
+    changed = [old.id for old, now in zip(before.pools, after.pools, strict=True) if old is not now]
+    assert changed == [row.id]
+    kept = [(a, b) for a in before._edges for b in before.neighbours(a) if {a, b} != {row.token0, row.token1}]
+    assert kept
+    assert all(after.edges(a, b) is before.edges(a, b) for a, b in kept)
+    assert after._edges == Graph(after.pools, weth)._edges
+    await settled(harness, states, refs)
 
 
 async def test_a_pool_created_and_drained_within_a_block(harness, node):

@@ -40,9 +40,12 @@ MOST_ADDRESSES = 1000
 DISTRUSTED_S = 600
 CARRY_S = 2.0
 """How long the logs of new blocks are waited for before pools are read anew."""
-PAUSE_S = 300
-_FAILURES = 3
-"""After how many failures in a row logs are not asked for during ``PAUSE_S``."""
+FAILURES = 3
+"""After how many failures in a row logs are not asked for during a pause."""
+PAUSE_S, LONGEST_PAUSE_S = 10.0, 300.0
+"""The first pause, which doubles with each failure after it. Most faults are short, and pools read at each block
+are work for nodes that are slow already. Nodes that never give logs cost one wait in each pause.
+"""
 _GRAPHS_KEPT = 128
 """How many graphs of one block are kept: one for each two tokens that are asked for."""
 _DYNAMIC_FEE = 0x800000
@@ -120,6 +123,18 @@ class PoolStore:
         """Notes that these pools are in use: those that are not are dropped first."""
         self._asked_at.update(dict.fromkeys(refs, block.number))
 
+    def unchanged(self, states: Mapping[PoolRef, State]) -> dict[PoolRef, State]:
+        """Returns states just read, each as the object that is known already of an equal one.
+
+        Pools keep their running totals, graphs their edges and solver processes their copies by the object.
+        """
+        known = [each.states for each in self._snapshots.values()][::-1]
+        kept: dict[PoolRef, State] = {}
+        for ref, state in states.items():
+            last = next((each[ref] for each in known if ref in each), state)
+            kept[ref] = last if last == state else state
+        return kept
+
     def distrust(self, refs: Sequence[PoolRef]) -> None:
         """Forgets all states, because those of ``refs`` were wrong, and for a while carries these no more."""
         self.count("wrong", len(refs))
@@ -138,7 +153,14 @@ class PoolStore:
                 self._failed(error)
         if self.counts["wrong"] != wrong:  # the states that were carried were distrusted meanwhile
             snapshot = None
-        return self._kept(snapshot or Snapshot(block))
+        return self._kept(snapshot or self._anew(block))
+
+    def _anew(self, block: Block) -> Snapshot:
+        """Returns a snapshot without states. The graphs of blocks before serve where pools did not change."""
+        made = Snapshot(block)
+        for each in self._snapshots.values():
+            made.before.update(each.graphs)
+        return made
 
     def _kept(self, snapshot: Snapshot) -> Snapshot:
         self.count("carried" if snapshot.states else "anew")
@@ -146,12 +168,17 @@ class PoolStore:
         return snapshot
 
     def _failed(self, error: Exception) -> None:
-        self._failures += 1
-        slug = self._chain.network.slug
+        slug, now = self._chain.network.slug, self._clock()
         log.info("pools of %s are read anew: %s", slug, str(error) or type(error).__name__)
-        if self._failures >= _FAILURES:
-            self._failures, self._pause_until_s = 0, self._clock() + PAUSE_S
-            log.warning("the logs of %s could not be used: pools are read at each block for now", slug)
+        if now < self._pause_until_s:
+            return  # it began before the pause
+        self._failures += 1
+        if self._failures >= FAILURES:
+            doubled = min(self._failures - FAILURES, 16)
+            pause_s = min(PAUSE_S * 2**doubled, LONGEST_PAUSE_S)
+            self._pause_until_s = now + pause_s
+            text = "the logs of %s could not be used: pools are read at each block for %d s"
+            log.warning(text, slug, pause_s)
 
     async def _carried(self, block: Block) -> Snapshot | None:
         """Returns the states of the nearest known ancestor with the changes since; None without one."""

@@ -111,9 +111,10 @@ class PoolStates:
             *(await self._reader.read_alone(known.block, wide) if wide else ()),
         ]
         self.store.count("read", len(states))
-        for question, state in zip((*near, *wide), states, strict=True):
+        read = {question.ref: state for question, state in zip((*near, *wide), states, strict=True)}
+        for ref, state in self.store.unchanged(read).items():
             # Keep the first object: it holds its running totals.
-            known.states.setdefault(question.ref, state)
+            known.states.setdefault(ref, state)
 
 
 def _graph(pools: Sequence[Pool], before: Graph | None, wrapped_native: str) -> Graph:
