@@ -43,8 +43,8 @@ CARRY_S = 2.0
 FAILURES = 3
 """After how many failures in a row logs are not asked for during a pause."""
 PAUSE_S, LONGEST_PAUSE_S = 10.0, 300.0
-"""The first pause, which doubles with each failure after it. Most faults are short, and pools read at each block
-are work for nodes that are slow already. Nodes that never give logs cost one wait in each pause.
+"""The first pause, which doubles with each failure after it. Most faults are short, and to read pools at each
+block is work for nodes that are slow already. Nodes that never give logs cost one wait in each pause.
 """
 _GRAPHS_KEPT = 128
 """How many graphs of one block are kept: one for each two tokens that are asked for."""
