@@ -5,11 +5,15 @@ import json
 
 
 class FakeNode:
-    """``behaviour(node, request, writer)`` answers one request; ``seen`` has the request bodies."""
+    """``behaviour(node, request, writer)`` answers one request; ``seen`` has the request bodies.
+
+    While ``silent``, not even the chain id is told: what was asked then is never answered.
+    """
 
     def __init__(self, behaviour=None, chain_id=1):
         self.behaviour = behaviour
         self.chain_id = chain_id
+        self.silent = False
         self.seen = []
         self.headers = []
         self.paths = []
@@ -53,6 +57,8 @@ class FakeNode:
                 body = await reader.readexactly(int(headers.get("content-length", 0)))
                 request = json.loads(body)
                 self.seen.append(request)
+                if self.silent:
+                    await asyncio.sleep(3600)
                 if request["method"] == "eth_chainId":
                     ok(writer, request, hex(self.chain_id))
                 else:

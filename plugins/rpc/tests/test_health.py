@@ -53,6 +53,29 @@ def test_failures_of_long_ago_do_not_count(make, clock):
     assert states(health)["a"] == ("closed", None)
 
 
+@pytest.mark.parametrize("outcome", [FAULT, TIMEOUT])
+def test_failures_of_requests_that_began_before_a_recovery_do_not_count(make, clock, outcome):
+    health = make("a", "b")
+    tell(health, "a", TIMEOUT, IN_A_ROW, method="eth_chainId", took_s=5.0)
+    clock.now += 3
+    health.probed(health.upstreams["a"], 100)
+    clock.now += 1
+    tell(health, "a", outcome, 20, took_s=5.0)
+    assert states(health)["a"] == ("closed", None)
+    assert names(health) == ["a", "b"]
+    clock.now += 5
+    tell(health, "a", outcome, took_s=5.0)
+    assert states(health)["a"][0] == "suspect", "this one began after it"
+
+
+def test_a_wrong_chain_counts_whenever_the_request_began(make, clock):
+    health = make("a", "b")
+    tell(health, "a", FAULT)
+    health.probed(health.upstreams["a"], 100)
+    tell(health, "a", Outcome.INTEGRITY, took_s=5.0)
+    assert states(health)["a"][0] == "open"
+
+
 @pytest.mark.parametrize(
     "outcome",
     [Outcome.CALLER, Outcome.UNKNOWN, Outcome.DATA_MISSING, Outcome.TOO_LARGE, Outcome.CANCELLED],
@@ -159,6 +182,7 @@ def test_a_fallback_waits_until_no_primary_is_usable(make, clock):
 def test_the_slow_and_the_failing_go_behind(make, clock):
     health = make("slow", "rotten", "good")
     for _ in range(10):
+        clock.now += 0.1
         tell(health, "slow", took_s=2.0)
         tell(health, "rotten", times=3)
         tell(health, "rotten", FAULT)

@@ -147,7 +147,7 @@ async def test_probes_run_by_themselves_and_end_with_the_trouble(make, clock):
 async def test_an_upstream_that_hangs_does_not_hold_up_the_probes_of_others(make, clock):
     async with FakeNode(hang) as hung, FakeNode(BROKEN) as node:
         health = make(*at(hung, node))
-        health._probing._timeout_s = 60.0
+        health._probing.timeout_s = 60.0
         tell(health, "n0", FAULT)
         tell(health, "n1", FAULT)
         clock.now += 1
@@ -157,6 +157,27 @@ async def test_an_upstream_that_hangs_does_not_hold_up_the_probes_of_others(make
         await until(lambda: states(health)["n1"][0] == "closed")
         assert states(health)["n0"][0] == "suspect", "its only probe is still under way"
         assert hung.methods.count("eth_blockNumber") == 1
+        await health.close()
+
+
+async def test_a_probe_that_hangs_does_not_hold_up_the_next_one_that_has_to_hurry(make, clock):
+    async with FakeNode() as node, FakeNode() as other:
+        health = make(*at(node, other))
+        health._probing.timeout_s = 60.0
+        node.silent = True
+        tell(health, "n0", FAULT)
+        clock.now += 1
+        await until(lambda: node.methods == ["eth_chainId"])
+        node.silent = False
+        clock.now += 11
+        health.hurry_probes()
+        await asyncio.sleep(0.1)
+        assert states(health)["n0"][0] == "suspect", "a fifth of the time of a probe has to pass"
+        clock.now += 1
+        await until(lambda: states(health)["n0"] == ("closed", None))
+        assert node.methods == ["eth_chainId", "eth_chainId", "eth_blockNumber"]
+        health.probe_failed(health.upstreams["n0"], "timeout", took_s=60.0)
+        assert states(health)["n0"] == ("closed", None), "of the first probe nothing is heard any more"
         await health.close()
 
 

@@ -74,16 +74,20 @@ class Lane:
         """Records a request that took longer than a later one to another upstream, or until its timeout.
 
         If other requests were answered meanwhile it is slow, but does not hang: of many requests at once the
-        slow ones end together, when those that were quick have long been answered.
+        slow ones end together, when those that were quick have long been answered. What began before a probe
+        was answered says nothing of the time after.
         """
+        if began < self.recovered_at:
+            return
         if began > self.answered_at:
             self.overtaken += 1
         share = self._overtaken_share(now)
         self._share, self._share_at = share + (1 - share) * _WEIGHT, now
 
     def recovered(self, now: float) -> None:
-        """Records that a probe was answered: it does not hang."""
-        self.overtaken, self.recovered_at = 0, now
+        """Records that a probe was answered: it does not hang, whatever becomes of older requests."""
+        self.overtaken, self.answered_at, self.recovered_at = 0, now, now
+        self.failures, self.failing_since = 0, math.inf
 
     def lacked(self, method: str, now: float) -> None:
         """Records that it does not have what a call of this method asked for."""

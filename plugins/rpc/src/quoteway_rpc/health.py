@@ -11,7 +11,7 @@ import asyncio
 import logging
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from quoteway import Network, UpstreamHealth
@@ -22,7 +22,7 @@ from quoteway_rpc.error_rows import Outcome
 from quoteway_rpc.outcomes import BLAMES
 from quoteway_rpc.probing import Probing
 from quoteway_rpc.upstream import Upstream
-from quoteway_rpc.upstream_state import METHOD_MISSING_S, State
+from quoteway_rpc.upstream_state import FIRST_PAUSE_S, METHOD_MISSING_S, State
 
 HEAD_FRESH_S: Final = 30.0
 """An upstream's head that was seen longer ago says nothing of its lag."""
@@ -34,6 +34,10 @@ _REMEMBERED_S: Final = 0.05
 """How long an order and a quantile are kept: computing them anew for each call takes some 25 us."""
 _MOST_QUANTILES: Final = 256
 _ALIVE: Final = frozenset({Outcome.ANSWERED, Outcome.CALLER})
+_OF_ITS_TIME: Final = frozenset({Outcome.TIMEOUT, Outcome.NODE_FAULT})
+"""Of a request that began before an upstream recovered, these say nothing of the time after."""
+_MOST_PROBES: Final = 5
+"""About so many probes of one upstream are under way at once when it hangs and they have to hurry."""
 _IMPATIENT: Final = 0.8
 """A timeout before this part of ``attempt_timeout_s`` came from the caller's deadline."""
 
@@ -166,14 +170,15 @@ class Health:
         calls.outcomes[outcome] += 1
         if outcome is Outcome.METHOD_MISSING:
             calls.missing_until = now + METHOD_MISSING_S
-        if outcome in (Outcome.CANCELLED, Outcome.TIMEOUT):
+        is_old = now - latency_s < state.recovered_at
+        if outcome in (Outcome.CANCELLED, Outcome.TIMEOUT) and not is_old:
             calls.took_longer(now, latency_s)
         if outcome in _ALIVE:
             calls.took(now, latency_s)
             state.latencies.add(now, latency_s)
             calls.rate.add(now, failed=False)
             state.answered(now)
-        elif outcome in BLAMES:
+        elif outcome in BLAMES and not (is_old and outcome in _OF_ITS_TIME):
             if outcome is not Outcome.CAPACITY:  # its budget is what shrinks
                 calls.rate.add(now, failed=True)
             self._blame(state, now, method, outcome, retry_after_s, kind or outcome.value)
@@ -226,42 +231,49 @@ class Health:
     # --- probes ---------------------------------------------------------------------------------------------
 
     def due(self) -> list[Upstream]:
-        """Returns the upstreams to probe now."""
+        """Returns the upstreams to probe now, and takes their probes as begun."""
         now = self._clock()
-        return [state.upstream for state in self._probed() if now >= self._probe_at(state)]
+        due = [state for state in self._probed() if now >= self._probe_at(state)]
+        for state in due:
+            state.probe_begins(now, self._probing.timeout_s)
+        return [state.upstream for state in due]
 
-    def next_probe_s(self, but: Collection[Upstream] = ()) -> float | None:
-        """Returns the seconds until the next probe; None when there is no upstream to probe ``but`` these."""
-        times = [self._probe_at(state) for state in self._probed() if state.upstream not in but]
+    def next_probe_s(self) -> float | None:
+        """Returns the seconds until the next probe; None when there is no upstream to probe."""
+        times = [self._probe_at(state) for state in self._probed()]
         return max(min(times) - self._clock(), 0.0) if times else None
 
     def probed(self, upstream: Upstream, head: int) -> None:
         """Notes a probe that was answered. The upstream is in use again unless it is far behind."""
         now, state = self._clock(), self._of[id(upstream)]
+        if not state.out:
+            return  # another one was answered before
         newest = self.newest_head(now)
         self._orders.clear()
         state.head, state.head_at = head, now
         most = max(math.ceil(MAX_LAG_S / self.network.block_time_s), 3)
         if newest is not None and newest - head > most:
             state.probe_failed(now, "behind", self._cooldown_s)
-        elif state.out:
-            state.recovered()
+        else:
+            state.recovered(now)
             self.on_recovery(upstream, now)
             self._log.info("%s of %s answers again", upstream.label, self.network.slug)
 
     def hurry_probes(self) -> None:
-        """Probes the upstreams that are out a second after their last probes began: one in use is slow, and
-        no other one may be asked in its stead. Else pauses between probes grow to ``cooldown_s``.
+        """Probes the upstreams that are out a second after their last probes began, also where those hang: of
+        those in use one is slow, and no other one may be asked instead. Else pauses grow to ``cooldown_s``.
         """
-        now = self._clock()
-        hurried = [state for state in self._probed() if state.hurry(now)]
+        now, pause_s = self._clock(), max(FIRST_PAUSE_S, self._probing.timeout_s / _MOST_PROBES)
+        hurried = [state for state in self._probed() if state.hurry(now, pause_s)]
         if hurried:
             self._probing.hurry()
 
     def probe_failed(self, upstream: Upstream, kind: str, took_s: float = 0.0) -> None:
-        """Notes a probe that was not answered for so long."""
-        self._orders.clear()
-        self._of[id(upstream)].probe_failed(self._clock(), kind, self._cooldown_s, took_s)
+        """Notes a probe that was not answered for so long. It counts if it began after the last recovery."""
+        now, state = self._clock(), self._of[id(upstream)]
+        if now - took_s >= state.recovered_at:
+            self._orders.clear()
+            state.probe_failed(now, kind, self._cooldown_s)
 
     @property
     def probing(self) -> asyncio.Task[None] | None:

@@ -27,7 +27,7 @@ class Probing:
 
     def __init__(self, health: Health, timeout_s: float) -> None:
         self._health = health
-        self._timeout_s = timeout_s
+        self.timeout_s = timeout_s
         self.task: asyncio.Task[None] | None = None
         self._closed = False
         self._used = True
@@ -69,12 +69,12 @@ class Probing:
         await asyncio.gather(*(self._probe(upstream) for upstream in upstreams))
 
     async def _run(self) -> None:
-        """Probes each upstream when it is due: one that hangs does not hold up the others."""
+        """Probes each upstream when it is due: a probe that hangs holds up no other one."""
         idle_s = 0.0
-        probes: dict[Upstream, asyncio.Task[None]] = {}
+        probes: set[asyncio.Task[None]] = set()
         try:
-            while (left_s := self._health.next_probe_s(probes)) is not None or probes:
-                wait_s = MOST_WAIT_S if left_s is None else min(max(left_s, LEAST_WAIT_S), MOST_WAIT_S)
+            while (left_s := self._health.next_probe_s()) is not None:
+                wait_s = min(max(left_s, LEAST_WAIT_S), MOST_WAIT_S)
                 self._sooner.clear()
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(wait_s):
@@ -83,22 +83,22 @@ class Probing:
                 self._used = False
                 if idle_s >= IDLE_S:
                     return
-                probes = {upstream: task for upstream, task in probes.items() if not task.done()}
+                probes = {task for task in probes if not task.done()}
                 for upstream in self._health.due():
-                    if upstream not in probes:
-                        probes[upstream] = asyncio.create_task(self._probe(upstream))
-                        probes[upstream].add_done_callback(lambda _: self._sooner.set())
+                    probe = asyncio.create_task(self._probe(upstream))
+                    probe.add_done_callback(lambda _: self._sooner.set())
+                    probes.add(probe)
         finally:
-            for task in probes.values():
+            for task in probes:
                 task.cancel()
             if probes:
-                await asyncio.wait(probes.values())
+                await asyncio.wait(probes)
 
     async def _probe(self, upstream: Upstream) -> None:
         began, kind = asyncio.get_running_loop().time(), "session_closed"
         with contextlib.suppress(RuntimeError):  # the server stops, and its session with it
             try:
-                self._health.probed(upstream, await upstream.probe(timeout_s=self._timeout_s))
+                self._health.probed(upstream, await upstream.probe(timeout_s=self.timeout_s))
                 return
             except Unusable as failure:
                 kind = failure.kind

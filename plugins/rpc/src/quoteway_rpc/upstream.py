@@ -79,7 +79,7 @@ class Upstream:
         Raises as ``ask`` does, and ``Unusable`` when the answer is no block number.
         """
         self.doubt()
-        answer = await self.ask("eth_blockNumber", [], timeout_s=timeout_s)
+        answer = await self.ask("eth_blockNumber", [], timeout_s=timeout_s, compares=True)
         if not isinstance(answer, str) or _QUANTITY.fullmatch(answer) is None:
             raise Unusable("not_a_block")
         return int(answer, 16)
@@ -88,16 +88,27 @@ class Upstream:
         """Closes the connections that are not in use."""
         self._connections.close()
 
-    async def ask(self, method: str, params: Sequence[Any], *, timeout_s: float, raw: bool = False) -> Any:
+    async def ask(
+        self,
+        method: str,
+        params: Sequence[Any],
+        *,
+        timeout_s: float,
+        raw: bool = False,
+        compares: bool = False,
+    ) -> Any:
         """Returns the result. Raises ``RpcError`` for the node's own error, ``Unusable`` for any other
         failure.
 
-        With ``raw`` a long result is a ``RawJson``.
+        With ``raw`` a long result is a ``RawJson``. With ``compares`` the chain id is compared in any case,
+        and another comparison, which may hang, is not waited for.
         """
         try:
             async with asyncio.timeout(timeout_s):
                 now = asyncio.get_running_loop().time()
-                if self._verified_at is None:
+                if compares:
+                    await self._verify()
+                elif self._verified_at is None:
                     async with self._verifying:
                         if self._verified_at is None:
                             await self._verify()

@@ -72,7 +72,10 @@ class MethodState:
 
 @dataclass(eq=False, slots=True)
 class State:
-    """One upstream with its breaker. Times are those of the dispatcher's clock, in seconds."""
+    """One upstream with its breaker. Times are those of the dispatcher's clock, in seconds.
+
+    ``asked_at`` is when its last probe began, or when it failed without one.
+    """
 
     upstream: Upstream
     index: int
@@ -83,7 +86,8 @@ class State:
     reason: str | None = None
     probe_at: float = math.inf
     pause_s: float = 0.0
-    paused_at: float = -math.inf
+    asked_at: float = -math.inf
+    recovered_at: float = -math.inf
     limited_until: float = -math.inf
     in_flight: int = 0
     rate: Rate = field(default_factory=Rate)
@@ -170,29 +174,34 @@ class State:
         rotten = calls >= MIN_CALLS and failures >= MAX_ERROR_RATE * calls
         hopeless = outcome in (Outcome.AUTHORISATION, Outcome.INTEGRITY)
         if not self.out:
+            self.asked_at = now
             self._pause(now, cooldown_s)
         self.suspect = True
         self.open = self.open or hopeless or rotten or self._failed_in_row >= IN_A_ROW
 
-    def probe_failed(self, now: float, reason: str, cooldown_s: float, took_s: float = 0.0) -> None:
+    def probe_begins(self, now: float, timeout_s: float) -> None:
+        """Notes a probe. The next one is due some time after it has failed, or when it has to hurry."""
+        self.asked_at, self.probe_at = now, now + 2 * timeout_s  # it has ended by then
+
+    def probe_failed(self, now: float, reason: str, cooldown_s: float) -> None:
         """Opens the breaker until the next probe, after a longer time than before."""
         self.open = self.suspect = True
         self.reason = reason
         self._pause(now, cooldown_s)
-        self.paused_at -= took_s
 
-    def hurry(self, now: float) -> bool:
-        """Brings the next probe forward, to ``FIRST_PAUSE_S`` after the last one began, or after the failure
-        without one. Returns whether it did."""
-        soon = max(now, self.paused_at + FIRST_PAUSE_S)
+    def hurry(self, now: float, pause_s: float) -> bool:
+        """Brings the next probe forward, to ``pause_s`` after the last one began, also if that has not ended,
+        or after the failure without one. Returns whether it did."""
+        soon = max(now, self.asked_at + pause_s)
         if not self.out or self.probe_at <= soon:
             return False
         self.probe_at = soon
         return True
 
-    def recovered(self) -> None:
+    def recovered(self, now: float) -> None:
         """Closes the breaker after a probe. Its window begins anew."""
         self._close()
+        self.recovered_at = now
         self.rate.clear()
 
     def totals(self) -> list[tuple[str, str, int]]:
@@ -225,4 +234,4 @@ class State:
 
     def _pause(self, now: float, cooldown_s: float) -> None:
         self.pause_s = min(2 * self.pause_s or FIRST_PAUSE_S, max(cooldown_s, 0.0))
-        self.paused_at, self.probe_at = now, now + self.pause_s
+        self.probe_at = now + self.pause_s
