@@ -178,6 +178,20 @@ async def test_an_empty_answer_does_not_win_while_another_upstream_is_asked(over
         assert await call == "0x1"
 
 
+@pytest.mark.parametrize("empty", [None, []], ids=["null", "no logs"])
+async def test_an_empty_answer_does_not_wait_for_an_upstream_that_hangs(over, empty):
+    async with FakeNode(hang) as one, FakeNode(after(0, empty)) as two:
+        rpc, began = over([one, two], attempt_timeout_s=60), time.monotonic()
+        assert await rpc.ask(timeout_s=60) == empty
+        assert time.monotonic() - began < 10, "four times the delay of a hedge"
+        assert (len(one.calls), len(two.calls)) == (1, 1)
+
+
+async def test_an_empty_answer_is_one_when_the_time_is_over(over):
+    async with FakeNode(hang) as one, FakeNode(after(0, [])) as two:
+        assert await over([one, two], attempt_timeout_s=60).ask(timeout_s=0.4) == []
+
+
 async def test_an_empty_answer_is_one_when_the_others_fail(over):
     async with FakeNode(hang) as one, FakeNode(after(0, None)) as two:
         assert await over([one, two], attempt_timeout_s=1.0).ask(timeout_s=60) is None

@@ -25,7 +25,7 @@ LONGEST_PAUSE_S = 1.0
 ROUNDS_IN_DOUBT = 3
 """So many rounds are asked for the confirmation of an answer in doubt: without one it is an answer too."""
 CONFIRMED_S = 0.5
-"""The least time that an upstream has to confirm a null. It has four times the delay of a hedge."""
+"""The least time that an upstream has to confirm that there is nothing. It has four times a hedge's delay."""
 MOST_AT_ONCE = 3
 """Upstreams that one call asks at once."""
 TOO_LATE_S = 0.005
@@ -76,8 +76,8 @@ class Attempts:
         self._rounds = 0
         self._failures: list[Unusable] = []
         self._in_doubt = self._has_null = False
-        self._null_ends_at = math.inf
-        self._null_end: asyncio.TimerHandle | None = None
+        self._others_end_at = math.inf
+        self._others_end: asyncio.TimerHandle | None = None
         self._empty: list[Any] = []
         self._waiter: Waiter | None = None
         self._pause: asyncio.TimerHandle | None = None
@@ -91,7 +91,12 @@ class Attempts:
         ``UpstreamError``."""
         try:
             while True:
-                self._begin(self._clock())
+                now = self._clock()
+                if now >= self._others_end_at:
+                    self._leave_others()
+                if self._empty and not self._legs:
+                    return self._empty[0]
+                self._begin(now)
                 self._wake = self._loop.create_future()
                 await self._wake
                 while self._finished:
@@ -100,8 +105,6 @@ class Attempts:
                         if leg.is_hedge:
                             self._network.count("hedges_won")
                         return leg.task.result()
-                if self._empty and not self._legs:
-                    return self._empty[0]
         finally:
             self._stop()
 
@@ -114,7 +117,9 @@ class Attempts:
             self._overtake(leg)
             result = leg.task.result()
             if self._legs and (result is None or result == []):
-                self._empty.append(result)  # another one may know what this one does not
+                if not self._empty:  # another one may know what this one does not
+                    self._limit_others(self._clock())
+                self._empty.append(result)
                 return False
             return True
         if not isinstance(error, Unusable):
@@ -178,8 +183,6 @@ class Attempts:
             raise self._failure(now)
         if self._empty:
             return
-        if now >= self._null_ends_at:
-            self._leave_others()
         if self._hedge_due:
             self._hedge_due = False
             if self._may_hedge(now):
@@ -249,14 +252,14 @@ class Attempts:
         return max(SLOW_TIMES * self._network.delays.of(self._ask.method, now), CONFIRMED_S)
 
     def _limit_others(self, now: float) -> None:
-        """Gives the requests under way as much time as those that begin after a null have."""
+        """Gives the requests under way as much time as those that begin after a null have: they may hang."""
         if self._legs:
             limit_s = self._confirmed_s(now)
-            self._null_ends_at = now + limit_s
-            self._null_end = self._loop.call_later(limit_s, self._poke)
+            self._others_end_at = now + limit_s
+            self._others_end = self._loop.call_later(limit_s, self._poke)
 
     def _leave_others(self) -> None:
-        self._null_ends_at = math.inf
+        self._others_end_at = math.inf
         for lane, leg in list(self._legs.items()):
             leg.overtaken = True
             leg.task.cancel()
@@ -334,7 +337,7 @@ class Attempts:
             self._wake.set_result(None)
 
     def _stop(self) -> None:
-        for timer in (self._pause, self._hedge, self._end, self._null_end):
+        for timer in (self._pause, self._hedge, self._end, self._others_end):
             if timer is not None:
                 timer.cancel()
         if self._waiter is not None:
