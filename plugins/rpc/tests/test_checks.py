@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 
 import pytest
 from chain_nodes import ADDRESS, OTHER, TOPIC, ChainModel, Node, digest
@@ -292,9 +293,9 @@ async def test_a_reorganisation_is_followed(gateway_of):
             assert await rpc.ask("eth_blockNumber") == hex(fork.length - 1)
 
 
-async def _three_that_know_the_chain(gateway_of, one, two, three):
+async def _three_that_know_the_chain(gateway_of, one, two, three, **more):
     """A dispatcher that has the last blocks of the three nodes' chain."""
-    rpc = gateway_of(one, two, three, block_time_s=2.0)
+    rpc = gateway_of(one, two, three, block_time_s=2.0, **more)
     main = ChainModel(90)
     one.behaviour = two.behaviour = three.behaviour = Node(main)
     for length in range(91, 101):
@@ -317,6 +318,36 @@ async def test_a_reorganisation_that_one_node_alone_can_tell_is_followed(gateway
         ):
             assert await rpc.read(method, *params) == fork.answer(method, params)
         assert rpc.seen.served.hash == fork.hash(99)
+
+
+@pytest.mark.parametrize("others", ["one answers", "none answers"])
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("eth_getLogs", [{"fromBlock": hex(94), "toBlock": hex(99)}]),
+        ("eth_getLogs", [{"fromBlock": hex(99), "toBlock": hex(99)}]),
+        ("eth_getTransactionReceipt", [MAIN.transaction(97)]),
+        ("eth_getBlockByNumber", [hex(97), False]),
+        ("eth_getBlockByNumber", ["latest", False]),
+    ],
+)
+async def test_a_reorganisation_is_told_without_waiting_for_a_node_that_hangs(
+    gateway_of, method, params, others
+):
+    async with FakeNode() as one, FakeNode() as two, FakeNode() as three:
+        settings = {"attempt_timeout_s": 60.0, "total_timeout_s": 60.0, "hedge_share": 0.001}
+        rpc = await _three_that_know_the_chain(gateway_of, one, two, three, settings=settings)
+        two.behaviour = hang
+        three.behaviour = three.behaviour if others == "one answers" else FAULTS["429"]
+        (health,) = rpc._healths.values()
+        health.probe_failed(health.upstreams[1], "timeout")
+        fork = ChainModel(100, branch="b", fork_at=96)
+        one.behaviour = Node(fork)
+        if others == "one answers":
+            three.behaviour = Node(fork)
+        began = time.monotonic()
+        assert await rpc.read(method, *params, timeout_s=60.0) == fork.answer(method, params)
+        assert time.monotonic() - began < 10
 
 
 @pytest.mark.parametrize("numbers", [(99,), (98, 99), (96, 99), (95, 99, 97, 96), (97, 95, 99)])

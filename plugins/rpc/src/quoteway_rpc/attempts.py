@@ -236,7 +236,7 @@ class Attempts:
             self._network.count("hedges")
         left_s = ask.ends_at - now
         limit_s = left_s if is_last and not self._in_doubt else min(left_s, self._limits.attempt_timeout_s)
-        if self._has_null:
+        if self._has_null or (self._in_doubt and self._network.health.is_open(lane.upstream)):
             limit_s = min(limit_s, self._confirmed_s(now))
         self._network.health.started(lane.upstream, ask.method)
         leg.task = self._loop.create_task(
@@ -302,7 +302,7 @@ class Attempts:
 
     def _may_hedge(self, now: float) -> bool:
         """Whether one more upstream is asked now. Costs a token, unless one that hangs is replaced, or by one
-        that was out when the call began."""
+        that was out when the call began, or an answer has to be confirmed."""
         if not self._legs or len(self._legs) < self._wanted or self._wanted >= MOST_AT_ONCE:
             return False
         first = next(iter(self._legs)).upstream
@@ -317,7 +317,7 @@ class Attempts:
             return False
         rescued = any(lane.hangs for lane in self._legs) and not all(lane.hangs for lane in others)
         came_back = any(lane.recovered_at > leg.began for lane in others for leg in self._legs.values())
-        return rescued or came_back or self._network.budget.spend()
+        return rescued or came_back or self._in_doubt or self._network.budget.spend()
 
     def _arm_hedge(self, now: float) -> None:
         delay_s = self._network.delays.of(self._ask.method, now)
