@@ -13,6 +13,7 @@ from quoteway_devnet.accounts import ACCOUNTS
 from quoteway_uniswap import lens, pool_store
 from quoteway_uniswap.candidates import candidate_pools, v2_pool
 from quoteway_uniswap.lens import Empty
+from wrong_logs import malformed, not_in_the_bloom, of_a_foreign_contract, of_block_before, refused, twice
 
 CREATE = function("createPair(address tokenA, address tokenB)")
 MINT, BURN = function("mint(address to)"), function("burn(address to)")
@@ -214,32 +215,6 @@ async def test_audits_run_now_and_then_in_the_background(harness):
     assert await states.audit._task is None
     assert states.store.counts["wrong"] == 0
     await states.close()
-
-
-def of_block_before(logs):
-    return [{**log, "blockHash": "0x" + "11" * 32} for log in logs]
-
-
-def of_a_foreign_contract(logs):
-    return [{**log, "address": DONOR} for log in logs]
-
-
-def twice(logs):
-    return logs * 2
-
-
-def not_in_the_bloom(logs):
-    return [{**log, "topics": ["0x" + "ab" * 32, *log["topics"][1:]]} for log in logs]
-
-
-def malformed(logs):
-    return [{"address": 1}]
-
-
-def refused(logs):
-    from quoteway.errors import RpcError
-
-    raise RpcError(-32000, "unknown block")
 
 
 @pytest.mark.parametrize(
